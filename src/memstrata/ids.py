@@ -1,0 +1,46 @@
+"""Identifiers in the forms that the wire contract fixes (§1.6), and names that are safe on any file system."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+from memstrata.clock import Instant
+
+__all__ = ["file_name", "memory_id", "message_id", "request_id"]
+
+
+def message_id() -> str:
+    """Return `msg-` and 16 hex digits. The contract shows 12; longer ids are allowed and collide less."""
+    return f"msg-{os.urandom(8).hex()}"
+
+
+def memory_id(now: Instant) -> str:
+    """Return `m_<epoch ms>_<8 hex>`."""
+    return f"m_{max(now, 10**12)}_{os.urandom(4).hex()}"
+
+
+def request_id() -> str:
+    """Return `req-` and 16 hex digits."""
+    return f"req-{os.urandom(8).hex()}"
+
+
+def file_name(text: str) -> str:
+    """Return a name for an arbitrary id that is one safe path component, different for different ids.
+
+    Letters and digits of any script, `-` and `_` stay readable; the rest is percent-encoded. A name that a
+    case-insensitive file system could confuse with another, or that is too long, ends in a hash of the original.
+    """
+    safe = "".join(c if c.isalnum() or c in "-_" else "".join(f"%{b:02x}" for b in _bytes(c)) for c in text)
+    if safe == text and safe == safe.casefold() and 0 < len(_bytes(safe)) <= 100:
+        return safe
+    digest = hashlib.sha256(_bytes(text)).hexdigest()[:12]
+    return f"{_cut(safe, 100)}~{digest}"
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _cut(text: str, limit: int) -> str:
+    return _bytes(text)[:limit].decode("utf-8", "ignore")

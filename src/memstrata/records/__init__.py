@@ -1,0 +1,72 @@
+"""What a memory is: frozen values without I/O."""
+
+from memstrata.records.answer import (
+    ComponentHealth,
+    Deletion,
+    Evidence,
+    Found,
+    Health,
+    Hit,
+    LayerLoad,
+    LayerStatus,
+    Page,
+    PipelineStatus,
+    Recall,
+    Receipt,
+)
+from memstrata.records.document import PERSONA_PATH, Document, DocumentKind, NewDocument
+from memstrata.records.job import (
+    Job,
+    JobKind,
+    JobState,
+    Lease,
+    ProfileTarget,
+    RunOutcome,
+    RunRecord,
+    SessionTarget,
+    Target,
+)
+from memstrata.records.memory import MEMORY_TYPES, AppliesTo, MemoryDraft, MemoryRecord, MemoryType, NewMemory, Origin
+from memstrata.records.message import Message, NewMessage, Role
+from memstrata.records.scope import Profile, ProfileScope, Scope
+
+__all__ = [
+    "MEMORY_TYPES",
+    "PERSONA_PATH",
+    "AppliesTo",
+    "ComponentHealth",
+    "Deletion",
+    "Document",
+    "DocumentKind",
+    "Evidence",
+    "Found",
+    "Health",
+    "Hit",
+    "Job",
+    "JobKind",
+    "JobState",
+    "LayerLoad",
+    "LayerStatus",
+    "Lease",
+    "MemoryDraft",
+    "MemoryRecord",
+    "MemoryType",
+    "Message",
+    "NewDocument",
+    "NewMemory",
+    "NewMessage",
+    "Origin",
+    "Page",
+    "PipelineStatus",
+    "Profile",
+    "ProfileScope",
+    "ProfileTarget",
+    "Recall",
+    "Receipt",
+    "Role",
+    "RunOutcome",
+    "RunRecord",
+    "Scope",
+    "SessionTarget",
+    "Target",
+]

@@ -1,8 +1,8 @@
 """Memstrata: layered long-term memory for AI agents.
 
 A conversation goes in (L0); in the background it becomes memories (L1), scenes (L2) and a persona (L3); before each
-turn the right memory comes back. `Memory` is the library in this process, `MemoryClient` and `AsyncMemoryClient` talk to a
-server. Names load on first use, because the base install has the client alone.
+turn the right memory comes back. `Memory` is the library in this process, `MemoryClient` and `AsyncMemoryClient` talk
+to a server. Names load on first use, because the base install has the client alone.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class Found(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """What goes into the next prompt: memories in front of the newest user message, the rest at the end of the system prompt."""
+    """What goes into the next prompt: memories before the newest user message, the rest at the end of the system prompt."""
 
     hits: tuple[Hit[MemoryRecord], ...]
     persona: Document | None
@@ -110,7 +110,7 @@ class LayerStatus:
 
 @dataclass(frozen=True, slots=True)
 class PipelineStatus:
-    """All that waits in one scope. `pending` counts undistilled messages for L1, memories not yet consumed for L2 and L3."""
+    """All that waits in one scope. `pending`: undistilled messages for L1, memories not yet consumed for L2 and L3."""
 
     layers: Mapping[JobKind, LayerStatus]
     jobs: tuple[Job, ...]

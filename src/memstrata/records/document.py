@@ -16,7 +16,7 @@ PERSONA_PATH = "persona.md"
 
 @dataclass(frozen=True, slots=True)
 class NewDocument:
-    """A version about to be written. `body` holds no META block and no navigation: those are rendered from the fields."""
+    """A version about to be written. `body` holds no META block and no navigation: those are rendered."""
 
     kind: DocumentKind
     path: str

@@ -62,7 +62,7 @@ class NewMemory:
 
 @dataclass(frozen=True, slots=True)
 class MemoryRecord:
-    """One stored version. Live while `valid_to` is None; a retired version names the `seq` that took its place, if any."""
+    """One stored version. Live while `valid_to` is None; a retired one names the `seq` that took its place, if any."""
 
     seq: int
     memory_id: str

@@ -1,0 +1,359 @@
+"""Every setting, in one typed table: name, environment variable, default, limits, help.
+
+Precedence: flag > environment > `memstrata.toml` > default. What cannot be read stops the start with file, line and key,
+because a mistyped name that is silently ignored is how an instance ends up open, expensive or empty.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from memstrata.errors import Misconfigured
+
+__all__ = [
+    "FILE_NAME",
+    "CaptureSettings",
+    "EmbeddingSettings",
+    "LlmSettings",
+    "MirrorSettings",
+    "PipelineSettings",
+    "RecallSettings",
+    "ServerSettings",
+    "Setting",
+    "Settings",
+    "load_settings",
+    "settings_table",
+]
+
+FILE_NAME = "memstrata.toml"
+T = TypeVar("T")
+
+
+def _option(
+    default: T,
+    text: str,
+    *,
+    env: str = "",
+    minimum: float | None = None,
+    maximum: float | None = None,
+    secret: bool = False,
+) -> T:
+    about = {"help": text, "env": env, "minimum": minimum, "maximum": maximum, "secret": secret}
+    if isinstance(default, tuple):
+        return field(default_factory=tuple, metadata=about)  # type: ignore[return-value]
+    return field(default=default, metadata=about)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """How the HTTP server listens and what it accepts."""
+
+    host: str = _option("127.0.0.1", "address to listen on; any but loopback needs an API key", env="MEMSTRATA_HOST")
+    port: int = _option(8420, "port to listen on; 0 takes a free one", env="MEMSTRATA_PORT", minimum=0, maximum=65_535)
+    api_key: str = _option(
+        "", "key that every request must carry as bearer; empty: loopback only", env="MEMSTRATA_API_KEY", secret=True
+    )
+    cors_origins: tuple[str, ...] = _option((), "browser origins that may call; `*` for any, empty for none")
+    max_body_bytes: int = _option(1_048_576, "largest request body after decompression", minimum=1_024, maximum=1 << 30)
+    require_session: Literal["writes", "always"] = _option("writes", "which L0 and L1 calls must name a session")
+    shutdown_seconds: float = _option(10.0, "how long a stop may take to finish waiting distillation", minimum=0)
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureSettings:
+    """What is accepted into L0."""
+
+    receipt_days: int = _option(30, "how long an idempotency key is remembered", minimum=1)
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineSettings:
+    """When memories, scenes and the persona are distilled."""
+
+    enabled: bool = _option(True, "distill in the background; off: messages are kept, layers wait")
+    every_n: int = _option(5, "rounds (user messages) that start L1 once a session is warm", minimum=1)
+    warmup: bool = _option(True, "start L1 after 1, 2, 4 … rounds in a new session")
+    l1_idle_seconds: float = _option(600.0, "L1 runs this long after a session's last message", minimum=0)
+    l2_delay_seconds: float = _option(10.0, "L2 follows L1 after this long", minimum=0)
+    l2_min_interval_seconds: float = _option(900.0, "least time between two L2 runs of a profile", minimum=0)
+    l2_max_interval_seconds: float = _option(
+        3_600.0, "most time that a new memory of an active agent waits for L2", minimum=1
+    )
+    active_hours: float = _option(24.0, "an agent counts as active this long after its last message", minimum=0)
+    persona_every_n: int = _option(50, "new memories that renew the persona", minimum=1)
+    max_scenes: int = _option(15, "most scenes per profile", minimum=2, maximum=200)
+    profile_scope: Literal["agent", "agent_user"] = _option(
+        "agent", "whose scenes and persona: the agent's, or each user's"
+    )
+    batch_messages: int = _option(10, "messages that one L1 run distills", minimum=1, maximum=100)
+    background_messages: int = _option(
+        5, "messages before them that are shown for understanding", minimum=0, maximum=100
+    )
+    workers: int = _option(4, "distillation jobs at a time", minimum=1, maximum=256)
+    lease_seconds: float = _option(60.0, "how long a worker owns a job before it must renew", minimum=1)
+    attempts: int = _option(5, "failed tries before a job goes to the dead letters", minimum=1)
+    retry_seconds: float = _option(5.0, "wait after the first failure; triples with each further one", minimum=0)
+
+
+@dataclass(frozen=True, slots=True)
+class RecallSettings:
+    """What comes back before a turn, and how much of it."""
+
+    limit: int = _option(5, "most memories in one recall", minimum=1, maximum=100)
+    timeout_seconds: float = _option(
+        5.0, "deadline of a whole recall; what has not arrived is named in `degraded`", minimum=0.001
+    )
+    max_characters_per_memory: int = _option(800, "longest text of one recalled memory", minimum=40)
+    max_characters: int = _option(4_000, "longest text of all recalled memories together", minimum=40)
+    max_persona_characters: int = _option(2_400, "longest text of the injected persona", minimum=40)
+    max_scenes: int = _option(15, "most scenes named in the injected index", minimum=0)
+    floor: float = _option(0.3, "least score of a recalled memory, 0 to 1", minimum=0, maximum=1)
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorSettings:
+    """The readable copy of everything, as files beside the database."""
+
+    enabled: bool = _option(True, "write conversations, records and profiles as readable files")
+    interval_seconds: float = _option(1.0, "how often new rows are written out", minimum=0.05)
+
+
+@dataclass(frozen=True, slots=True)
+class LlmSettings:
+    """The chat model that distills. Without one, rules do."""
+
+    base_url: str = _option("", "OpenAI-compatible endpoint, for example http://127.0.0.1:11434/v1")
+    api_key: str = _option("", "its key", secret=True)
+    model: str = _option("", "its model")
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingSettings:
+    """The embedding model of the vector leg. Without one, search is by keyword."""
+
+    provider: Literal["none", "builtin", "openai"] = _option("none", "where vectors come from")
+    base_url: str = _option("", "OpenAI-compatible endpoint for the provider `openai`")
+    api_key: str = _option("", "its key", secret=True)
+    model: str = _option("", "its model")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All sections. Construct one directly in code, or read it with `load_settings`."""
+
+    data_dir: Path = _option(
+        Path(".memstrata"), "folder of the database and its readable mirror", env="MEMSTRATA_DATA_DIR"
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = _option("info", "least severe log line that is written")
+    server: ServerSettings = field(default_factory=ServerSettings)
+    capture: CaptureSettings = field(default_factory=CaptureSettings)
+    pipeline: PipelineSettings = field(default_factory=PipelineSettings)
+    recall: RecallSettings = field(default_factory=RecallSettings)
+    mirror: MirrorSettings = field(default_factory=MirrorSettings)
+    llm: LlmSettings = field(default_factory=LlmSettings)
+    embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One row of the table. `value` and `origin` are those in force where the row comes from `load_settings`."""
+
+    name: str  # "pipeline.every_n"
+    env: str  # "MEMSTRATA_PIPELINE_EVERY_N"
+    kind: str  # "integer", "number", "boolean", "text", "list", "folder", or the choices joined by |
+    default: Any
+    text: str
+    secret: bool
+    value: Any
+    origin: str  # "default", "memstrata.toml", "environment", "flag"
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    section: str
+    key: str
+    env: str
+    type: Any
+    default: Any
+    about: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        return f"{self.section}.{self.key}" if self.section else self.key
+
+
+def _rows() -> Iterator[_Row]:
+    root = Settings()
+    for section, values in [("", root), *((f.name, getattr(root, f.name)) for f in fields(root) if not f.metadata)]:
+        hints = get_type_hints(type(values))
+        for f in fields(values):
+            if f.metadata:
+                env = f.metadata["env"] or f"MEMSTRATA_{f'{section}_' if section else ''}{f.name}".upper()
+                yield _Row(section, f.name, env, hints[f.name], getattr(values, f.name), f.metadata)
+
+
+_ROWS: Mapping[str, _Row] = {row.name: row for row in _rows()}
+
+
+def settings_table(loaded: Settings | None = None, origins: Mapping[str, str] | None = None) -> tuple[Setting, ...]:
+    """Return every setting with its value and where it comes from; documentation and `memstrata config` print this."""
+    root = loaded or Settings()
+    return tuple(
+        Setting(
+            name=row.name,
+            env=row.env,
+            kind=_kind(row.type),
+            default=row.default,
+            text=row.about["help"],
+            secret=row.about["secret"],
+            value=getattr(getattr(root, row.section) if row.section else root, row.key),
+            origin=(origins or {}).get(row.name, "default"),
+        )
+        for row in _ROWS.values()
+    )
+
+
+def load_settings(
+    *,
+    flags: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
+    file: Path | None = None,
+) -> tuple[Settings, Mapping[str, str]]:
+    """Read the settings in force, and the origin of each that is not a default.
+
+    `flags` maps names such as `server.port` to values; None values are absent flags. `file` must exist when given;
+    otherwise `./memstrata.toml` is read if it is there. Raises Misconfigured naming file, line and key, or variable.
+    """
+    environ = os.environ if environ is None else environ
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    if file is None and Path(FILE_NAME).is_file():
+        file = Path(FILE_NAME)
+    if file is not None:
+        for name, value in _read_file(file):
+            values[name], origins[name] = value, str(file)
+    for row in _ROWS.values():
+        if row.env in environ:
+            values[row.name], origins[row.name] = _convert(row, environ[row.env], row.env), "environment"
+    for name, value in (flags or {}).items():
+        if value is not None:
+            values[name], origins[name] = _convert(_ROWS[name], value, f"flag for {name}"), "flag"
+    return _build(values), origins
+
+
+def unknown_variables(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a line for each `MEMSTRATA_…` variable that is no setting, with the name that was probably meant."""
+    known = [row.env for row in _ROWS.values()]
+    return tuple(
+        f"{name} is no setting{_hint(name, known)}"
+        for name in sorted(environ)
+        if name.startswith("MEMSTRATA_") and name not in known
+    )
+
+
+def _build(values: Mapping[str, Any]) -> Settings:
+    sections = {f.name: type(getattr(Settings(), f.name)) for f in fields(Settings) if not f.metadata}
+    made = {
+        section: kind(
+            **{row.key: values[name] for name, row in _ROWS.items() if row.section == section and name in values}
+        )
+        for section, kind in sections.items()
+    }
+    top = {row.key: values[name] for name, row in _ROWS.items() if not row.section and name in values}
+    return Settings(**top, **made)
+
+
+def _read_file(file: Path) -> Iterator[tuple[str, Any]]:
+    try:
+        text = file.read_text(encoding="utf-8")
+        raw = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise Misconfigured(f"{file}: cannot be read: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise Misconfigured(f"{file}: {error}") from error
+    sections = {row.section for row in _ROWS.values()}
+    for key, value in raw.items():
+        inner = value.items() if isinstance(value, dict) and key in sections else [("", value)]
+        for name, item in inner:
+            full = f"{key}.{name}" if name else key
+            where = f"{file} line {_line_of(text, full)}"
+            if full not in _ROWS:
+                raise Misconfigured(f"{where}: unknown key {full!r}{_hint(full, _ROWS)}")
+            yield full, _convert(_ROWS[full], item, f"{where}: {full}")
+
+
+def _line_of(text: str, name: str) -> int:
+    """Where a key stands. tomllib gives no positions, so the section headers and keys are looked for again."""
+    section, _, key = name.rpartition(".")
+    current = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        header = re.match(r"\s*\[\s*([^\]]+?)\s*\]", line)
+        current = header[1].strip("\"' ") if header else current
+        if header and not section and current == key:
+            return number
+        if current == section and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*[.=]", line):
+            return number
+        if re.match(rf"\s*{re.escape(name)}\s*=", line):
+            return number
+    return 1
+
+
+def _hint(name: str, known: Mapping[str, Any] | list[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _convert(row: _Row, value: Any, where: str) -> Any:
+    """Bring a value from text, TOML or a flag to the row's type and check its limits."""
+    converted = _as_type(row.type, value)
+    if converted is None:
+        raise Misconfigured(f"{where}: expected {_kind(row.type)}, got {value!r}")
+    low, high = row.about["minimum"], row.about["maximum"]
+    if (low is not None and converted < low) or (high is not None and converted > high):
+        limits = f"at least {low:g}" if high is None else f"between {low or 0:g} and {high:g}"
+        raise Misconfigured(f"{where}: must be {limits}, got {converted!r}")
+    return converted
+
+
+def _as_type(kind: Any, value: Any) -> Any:
+    """Return the value as `kind`, or None when it cannot be meant."""
+    if get_origin(kind) is Literal:
+        return value if value in get_args(kind) else None
+    if get_origin(kind) is tuple:
+        parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+        return tuple(p for p in parts if p) if all(isinstance(p, str) for p in parts) else None
+    if kind is bool:
+        words = {
+            "1": True,
+            "true": True,
+            "on": True,
+            "yes": True,
+            "0": False,
+            "false": False,
+            "off": False,
+            "no": False,
+        }
+        return value if isinstance(value, bool) else words.get(str(value).strip().lower())
+    if isinstance(value, bool):
+        return None
+    if kind is Path:
+        return Path(value).expanduser() if isinstance(value, str | Path) and str(value) else None
+    try:
+        return kind(value) if kind in (int, float) else value if isinstance(value, str) else None
+    except (TypeError, ValueError):
+        return None
+
+
+def _kind(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return "|".join(get_args(kind))
+    if get_origin(kind) is tuple:
+        return "list"
+    return {int: "integer", float: "number", bool: "boolean", str: "text", Path: "folder"}[kind]

@@ -1,7 +1,7 @@
 """Every setting, in one typed table: name, environment variable, default, limits, help.
 
-Precedence: flag > environment > `memstrata.toml` > default. What cannot be read stops the start with file, line and key,
-because a mistyped name that is silently ignored is how an instance ends up open, expensive or empty.
+Precedence: flag > environment > `memstrata.toml` > default. What cannot be read stops the start with file, line and
+key, because a mistyped name that is silently ignored is how an instance ends up open, expensive or empty.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ __all__ = [
     "Settings",
     "load_settings",
     "settings_table",
+    "unknown_variables",
 ]
 
 FILE_NAME = "memstrata.toml"
@@ -62,7 +63,9 @@ class ServerSettings:
     )
     cors_origins: tuple[str, ...] = _option((), "browser origins that may call; `*` for any, empty for none")
     max_body_bytes: int = _option(1_048_576, "largest request body after decompression", minimum=1_024, maximum=1 << 30)
-    require_session: Literal["writes", "always"] = _option("writes", "which L0 and L1 calls must name a session")
+    require_session: Literal["writes", "always"] = _option(
+        "writes", "which L0 and L1 calls must name a session", env="MEMSTRATA_REQUIRE_SESSION"
+    )
     shutdown_seconds: float = _option(10.0, "how long a stop may take to finish waiting distillation", minimum=0)
 
 
@@ -90,7 +93,7 @@ class PipelineSettings:
     persona_every_n: int = _option(50, "new memories that renew the persona", minimum=1)
     max_scenes: int = _option(15, "most scenes per profile", minimum=2, maximum=200)
     profile_scope: Literal["agent", "agent_user"] = _option(
-        "agent", "whose scenes and persona: the agent's, or each user's"
+        "agent", "whose scenes and persona: the agent's or each user's", env="MEMSTRATA_PROFILE_SCOPE"
     )
     batch_messages: int = _option(10, "messages that one L1 run distills", minimum=1, maximum=100)
     background_messages: int = _option(
@@ -148,7 +151,7 @@ class EmbeddingSettings:
 class Settings:
     """All sections. Construct one directly in code, or read it with `load_settings`."""
 
-    data_dir: Path = _option(
+    data_dir: Path = _option(  # noqa: RUF009 (a Path is immutable)
         Path(".memstrata"), "folder of the database and its readable mirror", env="MEMSTRATA_DATA_DIR"
     )
     log_level: Literal["debug", "info", "warning", "error"] = _option("info", "least severe log line that is written")
@@ -260,14 +263,11 @@ def unknown_variables(environ: Mapping[str, str]) -> tuple[str, ...]:
 
 def _build(values: Mapping[str, Any]) -> Settings:
     sections = {f.name: type(getattr(Settings(), f.name)) for f in fields(Settings) if not f.metadata}
-    made = {
-        section: kind(
-            **{row.key: values[name] for name, row in _ROWS.items() if row.section == section and name in values}
-        )
-        for section, kind in sections.items()
-    }
-    top = {row.key: values[name] for name, row in _ROWS.items() if not row.section and name in values}
-    return Settings(**top, **made)
+
+    def given(section: str) -> dict[str, Any]:
+        return {row.key: values[name] for name, row in _ROWS.items() if row.section == section and name in values}
+
+    return Settings(**given(""), **{section: kind(**given(section)) for section, kind in sections.items()})
 
 
 def _read_file(file: Path) -> Iterator[tuple[str, Any]]:

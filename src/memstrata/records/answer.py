@@ -74,7 +74,7 @@ class Found(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """What goes into the next prompt: memories before the newest user message, the rest at the end of the system prompt."""
+    """What goes into the next prompt: memories before the newest user message, the rest after the system prompt."""
 
     hits: tuple[Hit[MemoryRecord], ...]
     persona: Document | None

@@ -1,0 +1,307 @@
+"""What a store is: repositories, one per noun, used inside a unit of work.
+
+`Store.write(work)` calls `work` with the repositories inside one transaction: all of it is durable when the call
+returns, or none of it happened. Works of many callers may share one commit. `Store.read(work)` runs beside the writer on
+a snapshot. A work is a plain function: it must not wait for anything but the repositories.
+
+Every method takes the scope or the profile it acts for, in itself or inside a target; a query without one does not
+exist. Every backend passes the same tests (`tests/contract`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeVar
+
+from memstrata.clock import Instant
+from memstrata.records import (
+    ComponentHealth,
+    Deletion,
+    Document,
+    DocumentKind,
+    Job,
+    JobKind,
+    LayerLoad,
+    Lease,
+    MemoryRecord,
+    Message,
+    NewDocument,
+    NewMemory,
+    NewMessage,
+    Profile,
+    ProfileTarget,
+    RunRecord,
+    Scope,
+    SessionTarget,
+    Target,
+)
+
+__all__ = [
+    "Conversations",
+    "Erasure",
+    "Jobs",
+    "Memories",
+    "MemoryFilter",
+    "MessageFilter",
+    "MirrorRows",
+    "MirroredMemory",
+    "MirroredProfile",
+    "MirroredProgress",
+    "ProfileState",
+    "Profiles",
+    "Repositories",
+    "SessionProgress",
+    "StaleFile",
+    "Store",
+    "StoredReceipt",
+]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class MessageFilter:
+    """Which messages of a scope. `since` and `until` are inclusive, on event time."""
+
+    session_id: str | None = None
+    task_id: str | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFilter:
+    """Which live memories of a scope. `since` and `until` are inclusive, on the version's own time."""
+
+    type: str | None = None
+    task_id: str | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReceipt:
+    """What an idempotency key was used for."""
+
+    payload: bytes
+    message_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionProgress:
+    """Where a session stands; counts come from its rows."""
+
+    pending_rounds: int  # user messages past the cursor, counted up to the limit that was asked for
+    pending_messages: int  # all messages past the cursor, counted likewise
+    warmup: int  # rounds that start the next L1
+    cursor: int
+    scene_name: str
+    last_message_at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileState:
+    """Where a profile stands; counts come from its rows."""
+
+    unconsumed: int  # live memories that no L2 has seen
+    oldest_unconsumed_at: Instant | None
+    scenes: int
+    scenes_at: Instant  # 0: L2 never succeeded
+    portrayed_at: Instant  # 0: L3 never succeeded
+    persona: Document | None
+    memories_since_portrait: int
+    changed_scenes: int  # scene versions that no L3 has seen
+    persona_request: str
+    last_message_at: Instant
+    last_memory: int  # highest seq of a memory, 0 without any
+    last_document: int  # highest seq of a scene version, 0 without any
+
+
+@dataclass(frozen=True, slots=True)
+class MirroredMemory:
+    """A memory version as the mirror writes it: with the ids it cites and the versions whose place it took."""
+
+    scope: Scope
+    memory: MemoryRecord
+    source_message_ids: tuple[str, ...]
+    supersedes: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MirroredProgress:
+    """How far L1 is in a session, after the run of that number."""
+
+    run: int
+    scope: Scope
+    session_id: str
+    cursor: int
+    warmup: int
+    scene_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class MirroredProfile:
+    """The live documents of a profile, each with the ids of the memories it was built from."""
+
+    profile: Profile
+    documents: tuple[tuple[Document, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StaleFile:
+    """Mirror files that must be written anew: a day of an instance, or all of a profile."""
+
+    kind: str  # "conversations", "records" or "profile"
+    instance: str
+    name: str
+
+
+class Conversations(Protocol):
+    """L0."""
+
+    def receipt(self, scope: Scope, session_id: str, key: str) -> StoredReceipt | None: ...
+    def keep_receipt(
+        self, target: SessionTarget, key: str, payload: bytes, message_ids: Sequence[str], now: Instant
+    ) -> None: ...
+    def by_id(self, scope: Scope, session_id: str, message_ids: Collection[str]) -> Mapping[str, Message]: ...
+    def append(
+        self, scope: Scope, session_id: str, task_id: str, messages: Sequence[NewMessage], now: Instant
+    ) -> SessionTarget: ...
+    def target(self, scope: Scope, session_id: str) -> SessionTarget | None: ...
+    def progress(self, target: SessionTarget, count_up_to: int) -> SessionProgress: ...
+    def undistilled(self, target: SessionTarget, limit: int) -> tuple[Message, ...]: ...
+    def before(self, target: SessionTarget, seq: int, limit: int) -> tuple[Message, ...]: ...
+    def advance(self, target: SessionTarget, cursor: int, warmup: int, scene_name: str) -> None: ...
+    def pending_sessions(self, scope: Scope, session_id: str | None) -> tuple[SessionTarget, ...]: ...
+    def pending_count(self, scope: Scope, session_id: str | None) -> int: ...
+    def page(self, scope: Scope, where: MessageFilter, limit: int, offset: int) -> tuple[Message, ...]: ...
+    def count(self, scope: Scope, where: MessageFilter) -> int: ...
+    def by_seq(self, scope: Scope, seqs: Collection[int]) -> tuple[Message, ...]: ...
+    def size(self, scope: Scope) -> int: ...
+    def frequencies(self, scope: Scope, terms: Collection[str]) -> Mapping[str, int]: ...
+    def match(
+        self, scope: Scope, terms: Sequence[str], where: MessageFilter, limit: int
+    ) -> tuple[tuple[Message, float], ...]: ...
+
+
+class Memories(Protocol):
+    """L1, in versions."""
+
+    def add(self, scope: Scope, profile: Profile, memory: NewMemory) -> MemoryRecord: ...
+    def retire(self, scope: Scope, seq: int, now: Instant, superseded_by: int | None) -> bool: ...
+    def add_sources(self, scope: Scope, seq: int, message_seqs: Collection[int]) -> None: ...
+    def live(self, scope: Scope, memory_id: str) -> MemoryRecord | None: ...
+    def kept_elsewhere(self, scope: Scope, memory_id: str) -> Literal["user", "agent"] | None: ...
+    def by_content(self, scope: Scope, content: str) -> MemoryRecord | None: ...
+    def by_slot(self, scope: Scope, slot: str) -> tuple[MemoryRecord, ...]: ...
+    def buried(self, scope: Scope, content: str, newest_source: int) -> bool: ...
+    def page(self, scope: Scope, where: MemoryFilter, limit: int, offset: int) -> tuple[MemoryRecord, ...]: ...
+    def count(self, scope: Scope, where: MemoryFilter) -> int: ...
+    def sources(self, scope: Scope, seq: int) -> tuple[Message, ...]: ...
+    def replaced(self, scope: Scope, seq: int) -> tuple[MemoryRecord, ...]: ...
+    def size(self, scope: Scope) -> int: ...
+    def frequencies(self, scope: Scope, terms: Collection[str]) -> Mapping[str, int]: ...
+    def match(
+        self, scope: Scope, terms: Sequence[str], where: MemoryFilter, limit: int
+    ) -> tuple[tuple[MemoryRecord, float], ...]: ...
+
+
+class Profiles(Protocol):
+    """L2 and L3, in versions."""
+
+    def target(self, profile: Profile) -> ProfileTarget | None: ...
+    def ensure(self, profile: Profile) -> ProfileTarget: ...
+    def state(self, profile: Profile) -> ProfileState | None: ...
+    def unconsumed(self, profile: Profile, limit: int) -> tuple[MemoryRecord, ...]: ...
+    def mark_consumed(self, profile: Profile, memory_seqs: Collection[int]) -> None: ...
+    def documents(self, profile: Profile, kind: DocumentKind) -> tuple[Document, ...]: ...
+    def document(self, profile: Profile, kind: DocumentKind, path: str) -> Document | None: ...
+    def sources(self, profile: Profile, document_seq: int) -> tuple[MemoryRecord, ...]: ...
+    def built_from(self, profile: Profile, kind: DocumentKind, memory_seq: int) -> tuple[Document, ...]: ...
+    def write(self, profile: Profile, document: NewDocument) -> Document: ...
+    def retire(self, profile: Profile, kind: DocumentKind, path: str, now: Instant) -> bool: ...
+    def request_persona(self, profile: Profile, reason: str) -> None: ...
+    def scenes_done(self, profile: Profile, now: Instant) -> None: ...
+    def portrait_done(self, profile: Profile, now: Instant, last_memory: int, last_document: int) -> None: ...
+
+
+class Jobs(Protocol):
+    """Durable timers with leases. One job per (kind, target)."""
+
+    def arm(self, kind: JobKind, target: Target, due_at: Instant, *, only_earlier: bool = False) -> None: ...
+    def disarm(self, kind: JobKind, target: Target) -> None: ...
+    def claim(self, worker: str, now: Instant, until: Instant, limit: int) -> tuple[Lease, ...]: ...
+    def renew(self, lease: Lease, until: Instant) -> bool: ...
+    def hold(self, lease: Lease) -> None:
+        """Raise LeaseLost unless the lease is still the current one. Called first in every commit of a job."""
+        ...
+
+    def finish(self, lease: Lease, next_due: Instant | None) -> None: ...
+    def fail(self, lease: Lease, due_at: Instant, error: str) -> None: ...
+    def bury(self, lease: Lease, error: str) -> None: ...
+    def revive(self, scope: Scope, profile: Profile, now: Instant) -> int: ...
+    def next_due(self) -> Instant | None: ...
+    def of(self, scope: Scope, profile: Profile) -> tuple[Job, ...]: ...
+    def load(self, instance: str) -> Mapping[JobKind, LayerLoad]: ...
+    def forgotten(self) -> tuple[Target, ...]:
+        """Return sessions with undistilled messages, and profiles with unconsumed memories, that have no job."""
+        ...
+
+    def record(self, target: Target, run: RunRecord) -> None: ...
+    def last_run(self, kind: JobKind, target: Target) -> RunRecord | None: ...
+
+
+class Erasure(Protocol):
+    """The one delete path. It reaches every copy: rows, terms, sources, documents, receipts, jobs and mirror files."""
+
+    def messages(
+        self, scope: Scope, message_ids: Collection[str], session_ids: Collection[str], task_id: str | None
+    ) -> Deletion: ...
+    def memories(self, scope: Scope, memory_ids: Collection[str], task_id: str | None) -> Deletion: ...
+    def agent(self, instance: str, chat_memory_id: str) -> Deletion | None: ...
+    def old_receipts(self, before: Instant) -> int: ...
+
+
+class MirrorRows(Protocol):
+    """What the readable mirror copies and how far it is. The one repository that crosses scopes: it copies all of them."""
+
+    def position(self, name: str) -> int: ...
+    def keep_position(self, name: str, position: int) -> None: ...
+    def file_bytes(self, path: str) -> int: ...
+    def keep_file(self, path: str, size: int) -> None: ...
+    def messages_after(self, seq: int, limit: int) -> tuple[tuple[Scope, Message], ...]: ...
+    def messages_of_day(self, instance: str, start: Instant, up_to: int) -> tuple[tuple[Scope, Message], ...]: ...
+    def memories_after(self, seq: int, limit: int) -> tuple[MirroredMemory, ...]: ...
+    def memories_of_day(self, instance: str, start: Instant, up_to: int) -> tuple[MirroredMemory, ...]: ...
+    def progress_after(self, run: int, limit: int) -> tuple[MirroredProgress, ...]: ...
+    def profile(self, name: str) -> MirroredProfile | None: ...
+    def stale(self, limit: int) -> tuple[StaleFile, ...]: ...
+    def mark_stale(self, stale: StaleFile) -> None: ...
+    def clear_stale(self, stale: StaleFile) -> None: ...
+
+
+class Repositories(Protocol):
+    """All nouns of one unit of work."""
+
+    @property
+    def conversations(self) -> Conversations: ...
+    @property
+    def memories(self) -> Memories: ...
+    @property
+    def profiles(self) -> Profiles: ...
+    @property
+    def jobs(self) -> Jobs: ...
+    @property
+    def erasure(self) -> Erasure: ...
+    @property
+    def mirror(self) -> MirrorRows: ...
+
+
+class Store(Protocol):
+    """A database. Errors: Unavailable (nothing was stored, try again), Misconfigured (damaged or not usable)."""
+
+    async def write(self, work: Callable[[Repositories], T]) -> T: ...
+    async def read(self, work: Callable[[Repositories], T], *, timeout_seconds: float = 10.0) -> T: ...
+    def health(self) -> ComponentHealth: ...
+    async def close(self) -> None: ...

@@ -1,0 +1,185 @@
+"""L0 in SQLite: sessions, messages, receipts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import apsw
+
+from memstrata.clock import Instant
+from memstrata.records import Message, NewMessage, Scope, SessionTarget
+from memstrata.store.protocol import MessageFilter, SessionProgress, StoredReceipt
+from memstrata.store.sqlite.connection import query
+from memstrata.store.sqlite.counts import RowCount
+from memstrata.store.sqlite.scopes import ensure_scope, find_scope
+from memstrata.store.sqlite.terms import TermIndex
+
+__all__ = ["SqliteConversations", "message_terms"]
+
+_COLUMNS = "m.seq, m.message_id, s.session_id, m.task_id, m.role, m.content, m.said_at, m.recorded_at"
+_FROM = "messages m JOIN sessions s ON s.id = m.session_key"
+
+_TOUCH_SESSION = """
+INSERT INTO sessions (scope_id, session_id, last_message_at) VALUES (?, ?, ?)
+ON CONFLICT (scope_id, session_id) DO UPDATE SET last_message_at = max(last_message_at, excluded.last_message_at)
+RETURNING id
+"""
+_SESSION = "SELECT id FROM sessions WHERE scope_id = ? AND session_id = ?"
+_ADD = """
+INSERT INTO messages (scope_id, session_key, message_id, task_id, role, content, said_at, recorded_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_BY_ID = f"SELECT {_COLUMNS} FROM {_FROM} WHERE m.scope_id = ? AND m.message_id = ? AND m.session_key = ?"
+_RECEIPT = "SELECT payload, message_ids FROM receipts WHERE session_key = ? AND idempotency_key = ?"
+_KEEP_RECEIPT = """
+INSERT INTO receipts (session_key, idempotency_key, payload, message_ids, created_at) VALUES (?, ?, ?, ?, ?)
+"""
+_PROGRESS = """
+SELECT warmup, cursor, scene_name, last_message_at,
+  (SELECT count(*) FROM (SELECT 1 FROM messages WHERE session_key = s.id AND seq > s.cursor AND role = 'user' LIMIT ?2)),
+  (SELECT count(*) FROM (SELECT 1 FROM messages WHERE session_key = s.id AND seq > s.cursor LIMIT ?2))
+FROM sessions s WHERE id = ?1
+"""
+_UNDISTILLED = f"""
+SELECT {_COLUMNS} FROM {_FROM} WHERE m.session_key = ?1 AND m.seq > s.cursor ORDER BY m.seq LIMIT ?2
+"""
+_BEFORE = f"""
+SELECT {_COLUMNS} FROM {_FROM} WHERE m.session_key = ?1 AND m.seq < ?2 ORDER BY m.seq DESC LIMIT ?3
+"""
+_ADVANCE = "UPDATE sessions SET cursor = max(cursor, ?), warmup = ?, scene_name = ? WHERE id = ?"
+_PENDING = """
+SELECT s.id, s.session_id FROM sessions s WHERE s.scope_id = ?1 AND (?2 IS NULL OR s.session_id = ?2)
+  AND EXISTS (SELECT 1 FROM messages m WHERE m.session_key = s.id AND m.seq > s.cursor)
+"""
+_PENDING_COUNT = """
+SELECT count(*) FROM sessions s JOIN messages m ON m.session_key = s.id AND m.seq > s.cursor
+WHERE s.scope_id = ?1 AND (?2 IS NULL OR s.session_id = ?2)
+"""
+_BY_SEQ = f"""
+SELECT {_COLUMNS} FROM {_FROM} WHERE m.scope_id = ? AND m.seq IN (SELECT value FROM json_each(?)) ORDER BY m.seq
+"""
+_SIZE = "SELECT count(*) FROM messages WHERE scope_id = ?"
+_MATCH = f"""
+SELECT {_COLUMNS}, -f.rank FROM message_terms f CROSS JOIN messages m ON m.seq = f.rowid JOIN sessions s ON s.id = m.session_key
+WHERE message_terms MATCH ? AND {{where}} ORDER BY f.rank LIMIT ?
+"""
+
+
+def message_terms(connection: apsw.Connection) -> TermIndex:
+    """Return the keyword index of messages."""
+    return TermIndex(connection, "message_terms", "message_vocabulary")
+
+
+class SqliteConversations:
+    """See `store.protocol.Conversations`."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._db = connection
+        self._terms = message_terms(connection)
+        self._sizes = RowCount(connection, _SIZE)
+
+    def receipt(self, scope: Scope, session_id: str, key: str) -> StoredReceipt | None:
+        target = self.target(scope, session_id)
+        rows = query(self._db, _RECEIPT, (target.key, key)) if target else []
+        return StoredReceipt(rows[0][0], tuple(json.loads(rows[0][1]))) if rows else None
+
+    def keep_receipt(
+        self, target: SessionTarget, key: str, payload: bytes, message_ids: Sequence[str], now: Instant
+    ) -> None:
+        self._db.execute(_KEEP_RECEIPT, (target.key, key, payload, json.dumps(message_ids), now))
+
+    def by_id(self, scope: Scope, session_id: str, message_ids: Collection[str]) -> Mapping[str, Message]:
+        target = self.target(scope, session_id)
+        if target is None:
+            return {}
+        scope_id = find_scope(self._db, scope)
+        found = (query(self._db, _BY_ID, (scope_id, one, target.key)) for one in message_ids)
+        return {rows[0][1]: Message(*rows[0]) for rows in found if rows}
+
+    def append(
+        self, scope: Scope, session_id: str, task_id: str, messages: Sequence[NewMessage], now: Instant
+    ) -> SessionTarget:
+        scope_id = ensure_scope(self._db, scope)
+        key = query(self._db, _TOUCH_SESSION, (scope_id, session_id, now))[0][0]
+        for m in messages:
+            row = (scope_id, key, m.message_id, task_id, m.role, m.content, m.said_at, m.recorded_at)
+            self._db.execute(_ADD, row)
+            self._terms.add(scope_id, self._db.last_insert_rowid(), m.terms)
+        return SessionTarget(key, scope, session_id)
+
+    def target(self, scope: Scope, session_id: str) -> SessionTarget | None:
+        scope_id = find_scope(self._db, scope)
+        rows = query(self._db, _SESSION, (scope_id, session_id)) if scope_id else []
+        return SessionTarget(rows[0][0], scope, session_id) if rows else None
+
+    def progress(self, target: SessionTarget, count_up_to: int) -> SessionProgress:
+        rows = query(self._db, _PROGRESS, (target.key, count_up_to))
+        if not rows:  # deleted meanwhile: nothing waits
+            return SessionProgress(0, 0, 1, 0, "", 0)
+        warmup, cursor, scene_name, last_message_at, rounds, messages = rows[0]
+        return SessionProgress(rounds, messages, warmup, cursor, scene_name, last_message_at)
+
+    def undistilled(self, target: SessionTarget, limit: int) -> tuple[Message, ...]:
+        return tuple(Message(*row) for row in query(self._db, _UNDISTILLED, (target.key, limit)))
+
+    def before(self, target: SessionTarget, seq: int, limit: int) -> tuple[Message, ...]:
+        rows = query(self._db, _BEFORE, (target.key, seq, limit))
+        return tuple(Message(*row) for row in reversed(rows))
+
+    def advance(self, target: SessionTarget, cursor: int, warmup: int, scene_name: str) -> None:
+        self._db.execute(_ADVANCE, (cursor, warmup, scene_name, target.key))
+
+    def pending_sessions(self, scope: Scope, session_id: str | None) -> tuple[SessionTarget, ...]:
+        rows = query(self._db, _PENDING, (find_scope(self._db, scope), session_id))
+        return tuple(SessionTarget(key, scope, name) for key, name in rows)
+
+    def pending_count(self, scope: Scope, session_id: str | None) -> int:
+        return int(query(self._db, _PENDING_COUNT, (find_scope(self._db, scope), session_id))[0][0])
+
+    def page(self, scope: Scope, where: MessageFilter, limit: int, offset: int) -> tuple[Message, ...]:
+        clause, values = self._where(scope, where)
+        sql = f"SELECT {_COLUMNS} FROM {_FROM} WHERE {clause} ORDER BY m.said_at DESC, m.seq DESC LIMIT ? OFFSET ?"
+        return tuple(Message(*row) for row in query(self._db, sql, (*values, limit, offset)))
+
+    def count(self, scope: Scope, where: MessageFilter) -> int:
+        clause, values = self._where(scope, where)
+        return int(query(self._db, f"SELECT count(*) FROM {_FROM} WHERE {clause}", values)[0][0])
+
+    def by_seq(self, scope: Scope, seqs: Collection[int]) -> tuple[Message, ...]:
+        values = (find_scope(self._db, scope), json.dumps(list(seqs)))
+        return tuple(Message(*row) for row in query(self._db, _BY_SEQ, values))
+
+    def size(self, scope: Scope) -> int:
+        return self._sizes.of(find_scope(self._db, scope))
+
+    def frequencies(self, scope: Scope, terms: Collection[str]) -> Mapping[str, int]:
+        scope_id = find_scope(self._db, scope)
+        return self._terms.frequencies(scope_id, terms) if scope_id else {}
+
+    def match(
+        self, scope: Scope, terms: Sequence[str], where: MessageFilter, limit: int
+    ) -> tuple[tuple[Message, float], ...]:
+        scope_id = find_scope(self._db, scope)
+        if scope_id is None or not terms:
+            return ()
+        clause, values = self._where(scope, where)
+        sql = _MATCH.format(where=clause)
+        rows = query(self._db, sql, (self._terms.expression(scope_id, terms), *values, limit))
+        return tuple((Message(*row[:-1]), row[-1]) for row in rows)
+
+    def _where(self, scope: Scope, where: MessageFilter) -> tuple[str, tuple[Any, ...]]:
+        # `+` keeps the planner from walking the whole scope by time when one session is asked for.
+        scope_clause = "m.scope_id = ?" if where.session_id is None else "+m.scope_id = ?"
+        clauses: list[tuple[str, Any]] = [(scope_clause, find_scope(self._db, scope))]
+        if where.session_id is not None:
+            target = self.target(scope, where.session_id)
+            clauses.append(("m.session_key = ?", target.key if target else None))
+        if where.task_id is not None:
+            clauses.append(("m.task_id = ?", where.task_id))
+        if where.since is not None:
+            clauses.append(("m.said_at >= ?", where.since))
+        if where.until is not None:
+            clauses.append(("m.said_at <= ?", where.until))
+        return " AND ".join(c for c, _ in clauses), tuple(v for _, v in clauses)

@@ -1,0 +1,180 @@
+"""Durable timers in SQLite: what is due, who holds it, what its last run did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+import apsw
+
+from memstrata.clock import Instant
+from memstrata.errors import LeaseLost
+from memstrata.records import (
+    Job,
+    JobKind,
+    LayerLoad,
+    Lease,
+    Profile,
+    ProfileTarget,
+    RunRecord,
+    Scope,
+    SessionTarget,
+    Target,
+)
+from memstrata.store.sqlite.connection import query
+from memstrata.store.sqlite.scopes import find_profile, find_scope, profile_by_id, scope_by_id
+
+__all__ = ["SqliteJobs"]
+
+_ARM = """
+INSERT INTO jobs (kind, target, lock, due_at) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (kind, target) DO UPDATE SET dead = 0,
+  due_at = CASE WHEN ?5 AND dead = 0 THEN min(due_at, excluded.due_at) ELSE excluded.due_at END
+"""
+_DISARM = "DELETE FROM jobs WHERE kind = ? AND target = ?"
+# A job whose lock another job holds is passed over; of several that share a lock, one is taken.
+_CLAIM = """
+UPDATE jobs SET lease_until = ?1, worker = ?2, fence = fence + 1, attempts = attempts + 1
+WHERE id IN (
+  SELECT min(id) FROM (
+    SELECT id, lock FROM jobs j WHERE dead = 0 AND due_at <= ?3 AND lease_until <= ?3
+      AND NOT EXISTS (SELECT 1 FROM jobs other WHERE other.lock = j.lock AND other.lease_until > ?3)
+    ORDER BY due_at LIMIT ?4
+  ) GROUP BY lock
+)
+RETURNING id, kind, target, fence, attempts, lease_until
+"""
+_RENEW = "UPDATE jobs SET lease_until = ? WHERE id = ? AND fence = ? AND lease_until > 0"
+_HOLD = "SELECT 1 FROM jobs WHERE id = ? AND fence = ? AND lease_until > 0"
+_FINISH = "DELETE FROM jobs WHERE id = ? AND fence = ?"
+_FINISH_AGAIN = """
+UPDATE jobs SET due_at = ?, lease_until = 0, worker = '', attempts = 0, last_error = '' WHERE id = ? AND fence = ?
+"""
+_FAIL = "UPDATE jobs SET due_at = ?, lease_until = 0, worker = '', last_error = ? WHERE id = ? AND fence = ?"
+_BURY = "UPDATE jobs SET dead = 1, lease_until = 0, worker = '', last_error = ? WHERE id = ? AND fence = ?"
+_NEXT_DUE = "SELECT min(max(due_at, lease_until)) FROM jobs WHERE dead = 0"
+_MINE = """
+(kind = 'l1' AND target IN (SELECT id FROM sessions WHERE scope_id = ?1)) OR (kind <> 'l1' AND target = ?2)
+"""
+_REVIVE = f"UPDATE jobs SET dead = 0, attempts = 0, due_at = ?3 WHERE dead = 1 AND ({_MINE})"
+_OF = f"""
+SELECT kind, target, dead, lease_until > 0, due_at, attempts, last_error FROM jobs WHERE {_MINE} ORDER BY due_at, id
+"""
+_LOAD = """
+SELECT j.kind, sum(j.dead = 0 AND j.lease_until = 0), sum(j.dead = 0 AND j.lease_until > 0), sum(j.dead)
+FROM jobs j
+LEFT JOIN sessions s ON j.kind = 'l1' AND s.id = j.target LEFT JOIN scopes c ON c.id = s.scope_id
+LEFT JOIN profiles p ON j.kind <> 'l1' AND p.id = j.target
+WHERE coalesce(c.instance, p.instance) = ? GROUP BY j.kind
+"""
+_SESSION = "SELECT scope_id, session_id FROM sessions WHERE id = ?"
+_FORGOTTEN_SESSIONS = """
+SELECT s.id FROM sessions s
+WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.kind = 'l1' AND j.target = s.id)
+  AND EXISTS (SELECT 1 FROM messages m WHERE m.session_key = s.id AND m.seq > s.cursor)
+"""
+_FORGOTTEN_PROFILES = """
+SELECT DISTINCT m.profile_id FROM memories m WHERE m.valid_to IS NULL AND m.consumed = 0
+  AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.kind = 'l2' AND j.target = m.profile_id)
+"""
+_RECORD = """
+INSERT INTO runs (kind, target, outcome, from_seq, to_seq, written, retired, origin, started_at, finished_at, error)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_LAST_RUN = """
+SELECT kind, outcome, from_seq, to_seq, written, retired, origin, started_at, finished_at, error
+FROM runs WHERE kind = ? AND target = ? ORDER BY id DESC LIMIT 1
+"""
+
+
+class SqliteJobs:
+    """See `store.protocol.Jobs`."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._db = connection
+
+    def arm(self, kind: JobKind, target: Target, due_at: Instant, *, only_earlier: bool = False) -> None:
+        self._db.execute(_ARM, (kind, target.key, _lock(target), due_at, only_earlier))
+
+    def disarm(self, kind: JobKind, target: Target) -> None:
+        self._db.execute(_DISARM, (kind, target.key))
+
+    def claim(self, worker: str, now: Instant, until: Instant, limit: int) -> tuple[Lease, ...]:
+        rows = query(self._db, _CLAIM, (until, worker, now, limit))
+        leases = []
+        for job_id, kind, key, fence, attempt, expires_at in rows:
+            target = self._target(kind, key)
+            if target is None:  # its session was deleted: nothing is left to do
+                self._db.execute(_DISARM, (kind, key))
+            else:
+                leases.append(Lease(job_id, kind, target, fence, attempt, expires_at))
+        return tuple(leases)
+
+    def renew(self, lease: Lease, until: Instant) -> bool:
+        self._db.execute(_RENEW, (until, lease.job_id, lease.fence))
+        return self._db.changes() == 1
+
+    def hold(self, lease: Lease) -> None:
+        if not query(self._db, _HOLD, (lease.job_id, lease.fence)):
+            raise LeaseLost(f"{lease.kind} job {lease.job_id}: another worker took over, or its data was deleted")
+
+    def finish(self, lease: Lease, next_due: Instant | None) -> None:
+        if next_due is None:
+            self._db.execute(_FINISH, (lease.job_id, lease.fence))
+        else:
+            self._db.execute(_FINISH_AGAIN, (next_due, lease.job_id, lease.fence))
+
+    def fail(self, lease: Lease, due_at: Instant, error: str) -> None:
+        self._db.execute(_FAIL, (due_at, error, lease.job_id, lease.fence))
+
+    def bury(self, lease: Lease, error: str) -> None:
+        self._db.execute(_BURY, (error, lease.job_id, lease.fence))
+
+    def revive(self, scope: Scope, profile: Profile, now: Instant) -> int:
+        self._db.execute(_REVIVE, (find_scope(self._db, scope), find_profile(self._db, profile), now))
+        return self._db.changes()
+
+    def next_due(self) -> Instant | None:
+        due: Instant | None = query(self._db, _NEXT_DUE)[0][0]
+        return due
+
+    def of(self, scope: Scope, profile: Profile) -> tuple[Job, ...]:
+        rows = query(self._db, _OF, (find_scope(self._db, scope), find_profile(self._db, profile)))
+        found = ((self._target(row[0], row[1]), row) for row in rows)
+        return tuple(_job(target, row) for target, row in found if target is not None)
+
+    def load(self, instance: str) -> Mapping[JobKind, LayerLoad]:
+        rows = {kind: LayerLoad(*counts) for kind, *counts in query(self._db, _LOAD, (instance,))}
+        return {kind: rows.get(kind, LayerLoad(0, 0, 0)) for kind in get_args(JobKind)}
+
+    def forgotten(self) -> tuple[Target, ...]:
+        sessions = [self._target("l1", key) for (key,) in query(self._db, _FORGOTTEN_SESSIONS)]
+        profiles = [self._target("l2", key) for (key,) in query(self._db, _FORGOTTEN_PROFILES)]
+        return tuple(target for target in sessions + profiles if target is not None)
+
+    def record(self, target: Target, run: RunRecord) -> None:
+        row = (run.outcome, run.from_seq, run.to_seq, run.written, run.retired, run.origin)
+        self._db.execute(_RECORD, (run.kind, target.key, *row, run.started_at, run.finished_at, run.error))
+
+    def last_run(self, kind: JobKind, target: Target) -> RunRecord | None:
+        rows = query(self._db, _LAST_RUN, (kind, target.key))
+        return RunRecord(*rows[0]) if rows else None
+
+    def _target(self, kind: str, key: int) -> Target | None:
+        if kind != "l1":
+            return ProfileTarget(key, profile_by_id(self._db, key))
+        rows = query(self._db, _SESSION, (key,))
+        return SessionTarget(key, scope_by_id(self._db, rows[0][0]), rows[0][1]) if rows else None
+
+
+def _lock(target: Target) -> str:
+    match target:
+        case SessionTarget():
+            return f"session {target.key}"
+        case ProfileTarget():
+            return f"profile {target.key}"
+
+
+def _job(target: Target, row: tuple[Any, ...]) -> Job:
+    kind, _, dead, running, due_at, attempts, last_error = row
+    return Job(kind, target, "dead" if dead else "running" if running else "waiting", due_at, attempts, last_error)

@@ -1,0 +1,147 @@
+"""One SQLite file as a store: a lock that keeps a second process out, a writer, readers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+from filelock import FileLock, Timeout
+
+from memstrata.errors import Misconfigured
+from memstrata.records import ComponentHealth
+from memstrata.store.protocol import Repositories
+from memstrata.store.sqlite.connection import open_writer, query
+from memstrata.store.sqlite.conversations import SqliteConversations
+from memstrata.store.sqlite.erasure import SqliteErasure
+from memstrata.store.sqlite.errors import translated
+from memstrata.store.sqlite.jobs import SqliteJobs
+from memstrata.store.sqlite.memories import SqliteMemories
+from memstrata.store.sqlite.migrations import migrate
+from memstrata.store.sqlite.mirror_rows import MirrorRows
+from memstrata.store.sqlite.profiles import SqliteProfiles
+from memstrata.store.sqlite.readers import Readers
+from memstrata.store.sqlite.writer import Writer
+
+__all__ = ["DATABASE_NAME", "LOCK_NAME", "SqliteRepositories", "SqliteStore", "lock_owner"]
+
+DATABASE_NAME = "memstrata.db"
+LOCK_NAME = "memstrata.lock"
+OWNER_NAME = "memstrata.owner.json"
+_LOG = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+class SqliteRepositories:
+    """All repositories of one connection."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.conversations = SqliteConversations(connection)
+        self.memories = SqliteMemories(connection)
+        self.profiles = SqliteProfiles(connection)
+        self.jobs = SqliteJobs(connection)
+        self.erasure = SqliteErasure(connection)
+        self.mirror = MirrorRows(connection)
+
+
+def lock_owner(folder: Path) -> dict[str, str | int] | None:
+    """Return who has the folder open (`pid`, `url` of its server if any); None when nobody has."""
+    lock = FileLock(folder / LOCK_NAME)
+    try:
+        with lock.acquire(timeout=0):
+            return None
+    except Timeout:
+        return _read_owner(folder)
+    except OSError:
+        return None
+
+
+def _read_owner(folder: Path) -> dict[str, str | int]:
+    try:
+        owner = json.loads((folder / OWNER_NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return owner if isinstance(owner, dict) else {}
+
+
+class SqliteStore:
+    """See `store.protocol.Store`. Open it with `SqliteStore.open`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.file = folder / DATABASE_NAME
+        self._lock = FileLock(folder / LOCK_NAME)
+        self._writer = Writer(self._connect)
+        self._readers = Readers(self.file, SqliteRepositories)
+
+    @classmethod
+    async def open(cls, folder: Path) -> SqliteStore:
+        """Open or create the database in `folder`.
+
+        Raises Misconfigured if the folder cannot be used, another process has it open, the file is damaged, or it was
+        written by a newer program.
+        """
+        store = cls(folder)
+        await asyncio.to_thread(store._start)
+        return store
+
+    async def write(self, work: Callable[[Repositories], T]) -> T:
+        return await self._writer.write(work)
+
+    async def read(self, work: Callable[[Repositories], T], *, timeout_seconds: float = 10.0) -> T:
+        return await self._readers.read(work, timeout_seconds)
+
+    def health(self) -> ComponentHealth:
+        return self._writer.health()
+
+    def announce(self, url: str) -> None:
+        """Tell other programs where the server of this folder listens."""
+        self._write_owner({"pid": os.getpid(), "url": url})
+
+    async def close(self) -> None:
+        await self._writer.close()
+        await self._readers.close()
+        (self.folder / OWNER_NAME).unlink(missing_ok=True)
+        self._lock.release()
+
+    def _start(self) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            owner = _read_owner(self.folder)
+            who = f"process {owner['pid']}" if "pid" in owner else "another process"
+            where = f", serving {owner['url']}" if owner.get("url") else ""
+            raise Misconfigured(f"{self.folder} is in use by {who}{where}; one process owns a data folder") from None
+        except OSError as error:
+            raise Misconfigured(f"{self.folder} cannot be used: {error}") from error
+        try:
+            self._write_owner({"pid": os.getpid()})
+            self._writer.start()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _connect(self) -> tuple[apsw.Connection, Repositories]:
+        with translated(f"open {self.file}"):
+            connection = open_writer(self.file)
+            found = query(connection, "PRAGMA quick_check(1)")
+            if found != [("ok",)]:
+                raise Misconfigured(
+                    f"{self.file} is damaged ({found[0][0]}). It was left as it is; restore a backup, or move it away"
+                    " and run `memstrata rebuild --from-files`"
+                )
+            migrate(connection, self.file)
+        return connection, SqliteRepositories(connection)
+
+    def _write_owner(self, owner: dict[str, str | int]) -> None:
+        try:
+            (self.folder / OWNER_NAME).write_text(json.dumps(owner), encoding="utf-8")
+        except OSError as error:
+            # Only a convenience for other programs; the lock is what protects. A full disk shows itself at the next write.
+            _LOG.warning("cannot write %s: %s", OWNER_NAME, error)

@@ -1,0 +1,71 @@
+"""The keyword index: FTS5 tables whose tokens carry their scope.
+
+A term is stored as `<scope number in base 36>_<term>`. So a query touches only its own scope's postings, filters need no
+join over foreign rows, and document frequencies are those of the scope. Rows are keyed by the base row's `seq`, which
+makes deleting one independent of the table's size. Measured in `docs/retrieval.md`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+
+import apsw
+
+__all__ = ["TermIndex"]
+
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_FREQUENT = 2_000  # counting a term's rows walks its postings, so the count of a frequent one is kept for a while
+_KEPT_SECONDS = 30.0
+_KEPT_TERMS = 20_000
+
+
+class TermIndex:
+    """One FTS5 table and its vocabulary."""
+
+    def __init__(self, connection: apsw.Connection, table: str, vocabulary: str) -> None:
+        self._connection = connection
+        self._add = f"INSERT INTO {table} (rowid, terms) VALUES (?, ?)"
+        self._remove = f"DELETE FROM {table} WHERE rowid = ?"
+        self._frequency = f"SELECT doc FROM {vocabulary} WHERE term = ?"
+        self._kept: dict[str, tuple[float, int]] = {}
+
+    def add(self, scope_id: int, seq: int, terms: Sequence[str]) -> None:
+        if terms:
+            prefix = _prefix(scope_id)
+            self._connection.execute(self._add, (seq, prefix + f" {prefix}".join(terms)))
+
+    def remove(self, seq: int) -> None:
+        self._connection.execute(self._remove, (seq,))
+
+    def frequencies(self, scope_id: int, terms: Collection[str]) -> Mapping[str, int]:
+        """Return in how many rows of the scope each term stands; absent terms are left out."""
+        prefix = _prefix(scope_id)
+        found = {term: self._count(prefix + term) for term in terms}
+        return {term: count for term, count in found.items() if count}
+
+    def expression(self, scope_id: int, terms: Sequence[str]) -> str:
+        """Return the FTS5 query that matches rows with any of the terms. Terms are quoted: they are data."""
+        prefix = _prefix(scope_id)
+        return " OR ".join(f'"{prefix}{term}"' for term in terms)
+
+    def _count(self, token: str) -> int:
+        now = time.monotonic()
+        kept = self._kept.get(token)
+        if kept is not None and now - kept[0] < _KEPT_SECONDS:
+            return kept[1]
+        rows = query(self._connection, self._frequency, (token,))
+        count = int(rows[0][0]) if rows else 0
+        if count >= _FREQUENT:
+            if len(self._kept) >= _KEPT_TERMS:
+                self._kept.clear()
+            self._kept[token] = (now, count)
+        return count
+
+
+def _prefix(scope_id: int) -> str:
+    digits = ""
+    while scope_id:
+        scope_id, digit = divmod(scope_id, 36)
+        digits = _DIGITS[digit] + digits
+    return f"{digits or '0'}_"

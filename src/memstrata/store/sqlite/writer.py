@@ -1,0 +1,174 @@
+"""The one thread that writes, with group commit.
+
+Works that arrive while a commit is being made durable wait together and share the next one: thirty-two callers cost one
+fsync, not thirty-two. Each work runs in a savepoint of its own, so that one that raises takes nothing of the others with
+it. Callers hear back only after the commit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import apsw
+
+from memstrata.errors import MemstrataError, Unavailable
+from memstrata.records import ComponentHealth
+from memstrata.store.protocol import Repositories
+from memstrata.store.sqlite.errors import translated
+
+__all__ = ["Writer"]
+
+_LOG = logging.getLogger(__name__)
+_MOST_PER_COMMIT = 128
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _Order:
+    work: Callable[[Repositories], Any]
+    future: asyncio.Future[Any]
+    result: Any = None
+    error: BaseException | None = None
+
+
+class Writer:
+    """Runs works in transactions on a connection that no other thread touches."""
+
+    def __init__(self, connect: Callable[[], tuple[apsw.Connection, Repositories]]) -> None:
+        self._orders: queue.SimpleQueue[_Order | None] = queue.SimpleQueue()
+        self._connect = connect
+        self._opened: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
+        self._closed = False
+        self._failure = ""
+        self.commits = 0
+        self.works = 0
+        self.failures = 0
+        self._thread = threading.Thread(target=self._run, name="memstrata-writer", daemon=True)
+
+    def start(self) -> None:
+        """Open the connection in the thread; raises what opening raised."""
+        self._thread.start()
+        error = self._opened.get()
+        if error is not None:
+            raise error
+
+    async def write(self, work: Callable[[Repositories], T]) -> T:
+        """Run `work` in a transaction and return its result once that is durable."""
+        if self._closed:
+            raise Unavailable("the store is closed")
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._orders.put(_Order(work, future))
+        return await future
+
+    def health(self) -> ComponentHealth:
+        counts = {"commits": self.commits, "works": self.works, "failed_commits": self.failures}
+        if self._failure:
+            return ComponentHealth("failed", self._failure, counts)
+        return ComponentHealth("ok", details=counts)
+
+    async def close(self) -> None:
+        """Finish what was ordered, then end the thread."""
+        if not self._closed:
+            self._closed = True
+            self._orders.put(None)
+            await asyncio.to_thread(self._thread.join)
+
+    def _run(self) -> None:
+        try:
+            connection, repositories = self._connect()
+        except BaseException as error:  # noqa: BLE001 (handed to the thread that waits in `start`, whatever it is)
+            self._opened.put(error)
+            return
+        self._opened.put(None)
+        while (orders := self._next()) is not None:
+            if orders:
+                self._commit(connection, repositories, orders)
+                self._answer(orders)
+        connection.close()
+
+    def _next(self) -> list[_Order] | None:
+        """Return the orders that wait, at least one; None when the writer is to end."""
+        first = self._orders.get()
+        if first is None:
+            return None
+        orders = [first]
+        while len(orders) < _MOST_PER_COMMIT:
+            try:
+                order = self._orders.get_nowait()
+            except queue.Empty:
+                break
+            if order is None:
+                self._orders.put(None)  # seen again once these are done
+                break
+            orders.append(order)
+        return orders
+
+    def _commit(self, connection: apsw.Connection, repositories: Repositories, orders: list[_Order]) -> None:
+        try:
+            with translated("write"):
+                connection.execute("BEGIN IMMEDIATE")
+                for order in orders:
+                    self._perform(connection, repositories, order)
+                connection.execute("COMMIT")
+        except (MemstrataError, apsw.Error) as error:
+            # Disk full, I/O error, damage: nothing of this commit holds, for nobody.
+            self._roll_back(connection)
+            self.failures += 1
+            self._failure = str(error)
+            _LOG.error("commit of %d works failed: %s", len(orders), error)
+            for order in orders:
+                order.error = order.error or error
+        else:
+            self.commits += 1
+            self.works += len(orders)
+            self._failure = ""
+
+    def _perform(self, connection: apsw.Connection, repositories: Repositories, order: _Order) -> None:
+        connection.execute("SAVEPOINT work")
+        try:
+            order.result = order.work(repositories)
+        except apsw.ConstraintError as error:  # a bug of ours, but of this work alone
+            order.error = error
+        except apsw.Error:
+            raise
+        except Exception as error:  # noqa: BLE001 (goes to the caller of this work, who awaits it)
+            order.error = error
+        else:
+            connection.execute("RELEASE work")
+            return
+        connection.execute("ROLLBACK TO work")
+        connection.execute("RELEASE work")
+
+    def _roll_back(self, connection: apsw.Connection) -> None:
+        if connection.in_transaction:  # SQLite itself rolls back on some errors
+            try:
+                connection.execute("ROLLBACK")
+            except apsw.Error as error:
+                _LOG.error("rollback failed: %s", error)
+
+    def _answer(self, orders: list[_Order]) -> None:
+        """Hand the results back, one wake-up per event loop and commit."""
+        loops: dict[asyncio.AbstractEventLoop, list[_Order]] = {}
+        for order in orders:
+            loops.setdefault(order.future.get_loop(), []).append(order)
+        for loop, its in loops.items():
+            try:
+                loop.call_soon_threadsafe(_settle, its)
+            except RuntimeError:
+                _LOG.warning("%d callers were gone when their write became durable", len(its))
+
+
+def _settle(orders: list[_Order]) -> None:
+    for order in orders:
+        if order.future.done():  # the caller was cancelled; the write holds all the same
+            continue
+        if order.error is not None:
+            order.future.set_exception(order.error)
+        else:
+            order.future.set_result(order.result)

@@ -41,10 +41,12 @@ def instance_folder(instance: str) -> PurePosixPath:
 
 
 def conversations_file(day: str) -> PurePosixPath:
+    """Return the file of the messages recorded on a UTC day."""
     return PurePosixPath("conversations") / f"{day}.jsonl"
 
 
 def records_file(day: str) -> PurePosixPath:
+    """Return the file of the memory versions written on a UTC day."""
     return PurePosixPath("records") / f"{day}.jsonl"
 
 
@@ -61,6 +63,7 @@ def scene_file(path: str) -> str:
 
 
 def conversation_line(scope: Scope, message: Message) -> dict[str, Any]:
+    """Return the line of a message."""
     return {
         "seq": message.seq,
         "instanceId": scope.instance,
@@ -94,6 +97,7 @@ def message_from_line(line: Mapping[str, Any]) -> tuple[Scope, Message]:
 
 
 def record_line(mirrored: MirroredMemory) -> dict[str, Any]:
+    """Return the line of a memory version."""
     m, scope = mirrored.memory, mirrored.scope
     times = {"activity_start_time": m.happened_from, "activity_end_time": m.happened_to}
     return {
@@ -125,6 +129,7 @@ def record_line(mirrored: MirroredMemory) -> dict[str, Any]:
 
 
 def progress_line(progress: MirroredProgress) -> dict[str, Any]:
+    """Return the line that says how far L1 is in a session; the last one of a session holds."""
     scope = progress.scope
     return {
         "instanceId": scope.instance,

@@ -113,12 +113,12 @@ class _Portion:
 
 
 def _path(instance: str, kind: str, name: str) -> str:
-    file = {
-        "conversations": layout.conversations_file,
-        "records": layout.records_file,
-        "progress": lambda _: layout.PROGRESS_FILE,
-    }[kind](name)
-    return str(layout.instance_folder(instance) / file)
+    files = {
+        "conversations": layout.conversations_file(name),
+        "records": layout.records_file(name),
+        "progress": layout.PROGRESS_FILE,
+    }
+    return str(layout.instance_folder(instance) / files[kind])
 
 
 def _next_portion(r: Repositories) -> _Portion:

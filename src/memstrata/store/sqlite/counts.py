@@ -9,6 +9,8 @@ import time
 
 import apsw
 
+from memstrata.store.sqlite.connection import query
+
 __all__ = ["RowCount"]
 
 _SMALL = 2_000

@@ -12,6 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 import apsw
 
+from memstrata.store.sqlite.connection import query
+
 __all__ = ["TermIndex"]
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"

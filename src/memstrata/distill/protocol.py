@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from memstrata.clock import Instant
-from memstrata.records import Document, MemoryDraft, MemoryRecord, Message, Origin, Profile, Scope
+from memstrata.records import Document, MemoryDraft, MemoryRecord, Message, Origin, Poison, Profile, Retry, Scope
 
 __all__ = [
     "Decision",
@@ -28,21 +28,6 @@ __all__ = [
     "SceneView",
     "SceneWrite",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """It did not work this time; nothing moves. `after_seconds` is the least wait, None for the usual backoff."""
-
-    reason: str
-    after_seconds: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Poison:
-    """This input will never work. It goes to the dead letters, visible and re-runnable."""
-
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,19 @@ from typing import Literal
 from memstrata.clock import Instant
 from memstrata.records.scope import Profile, Scope
 
-__all__ = ["Job", "JobKind", "JobState", "Lease", "ProfileTarget", "RunOutcome", "RunRecord", "SessionTarget", "Target"]
+__all__ = [
+    "Job",
+    "JobKind",
+    "JobState",
+    "Lease",
+    "Poison",
+    "ProfileTarget",
+    "Retry",
+    "RunOutcome",
+    "RunRecord",
+    "SessionTarget",
+    "Target",
+]
 
 JobKind = Literal["l1", "l2", "l3"]
 JobState = Literal["waiting", "running", "dead"]
@@ -33,6 +45,21 @@ class ProfileTarget:
 
 
 Target = SessionTarget | ProfileTarget
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """It did not work this time; nothing moves. `after_seconds` is the least wait, None for the usual backoff."""
+
+    reason: str
+    after_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Poison:
+    """This input will never work. It goes to the dead letters, visible and re-runnable."""
+
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,12 @@ UPDATE jobs SET due_at = ?, lease_until = 0, worker = '', attempts = 0, last_err
 """
 _FAIL = "UPDATE jobs SET due_at = ?, lease_until = 0, worker = '', last_error = ? WHERE id = ? AND fence = ?"
 _BURY = "UPDATE jobs SET dead = 1, lease_until = 0, worker = '', last_error = ? WHERE id = ? AND fence = ?"
-_NEXT_DUE = "SELECT min(max(due_at, lease_until)) FROM jobs WHERE dead = 0"
+_NEXT_FREE = """
+SELECT due_at FROM jobs j WHERE dead = 0 AND lease_until <= ?1
+  AND NOT EXISTS (SELECT 1 FROM jobs other WHERE other.lock = j.lock AND other.lease_until > ?1)
+ORDER BY due_at LIMIT 1
+"""
+_NEXT_EXPIRY = "SELECT min(lease_until) FROM jobs WHERE lease_until > ?"
 _MINE = """
 (kind = 'l1' AND target IN (SELECT id FROM sessions WHERE scope_id = ?1)) OR (kind <> 'l1' AND target = ?2)
 """
@@ -134,9 +139,10 @@ class SqliteJobs:
         self._db.execute(_REVIVE, (find_scope(self._db, scope), find_profile(self._db, profile), now))
         return self._db.changes()
 
-    def next_due(self) -> Instant | None:
-        due: Instant | None = query(self._db, _NEXT_DUE)[0][0]
-        return due
+    def next_due(self, now: Instant) -> Instant | None:
+        free = query(self._db, _NEXT_FREE, (now,))
+        expiry = query(self._db, _NEXT_EXPIRY, (now,))[0][0]
+        return min((at for at in (free[0][0] if free else None, expiry) if at is not None), default=None)
 
     def of(self, scope: Scope, profile: Profile) -> tuple[Job, ...]:
         rows = query(self._db, _OF, (find_scope(self._db, scope), find_profile(self._db, profile)))

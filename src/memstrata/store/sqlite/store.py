@@ -137,6 +137,10 @@ class SqliteStore:
                     " and run `memstrata rebuild --from-files`"
                 )
             migrate(connection, self.file)
+            # The folder's lock says that whoever held these leases is gone. Dying was not the job's failure.
+            connection.execute(
+                "UPDATE jobs SET lease_until = 0, worker = '', attempts = max(attempts - 1, 0) WHERE lease_until > 0"
+            )
         return connection, SqliteRepositories(connection)
 
     def _write_owner(self, owner: dict[str, str | int]) -> None:

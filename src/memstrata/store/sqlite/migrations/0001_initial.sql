@@ -167,6 +167,7 @@ CREATE TABLE jobs (
 ) STRICT;
 CREATE INDEX jobs_due ON jobs (dead, due_at);
 CREATE INDEX jobs_by_lock ON jobs (lock, lease_until);
+CREATE INDEX jobs_leased ON jobs (lease_until) WHERE lease_until > 0;
 
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY AUTOINCREMENT,

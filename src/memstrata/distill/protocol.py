@@ -61,6 +61,11 @@ class Decision:
     draft: MemoryDraft
     target_seqs: tuple[int, ...] = ()
 
+    def with_targets(self, target_seqs: tuple[int, ...]) -> Decision:
+        """Return the same decision about other targets; without any, an update or merge is a plain new memory."""
+        action = self.action if target_seqs or self.action == "skip" else "store"
+        return Decision(action, self.draft, target_seqs)
+
 
 @dataclass(frozen=True, slots=True)
 class Decisions:

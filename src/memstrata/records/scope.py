@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Profile", "ProfileScope", "Scope"]
+from memstrata.errors import InvalidRequest
+
+__all__ = ["MAX_ID", "Profile", "ProfileScope", "Scope"]
+
+MAX_ID = 512
 
 ProfileScope = Literal["agent", "agent_user"]
 """Whether scenes and persona belong to an agent (the articles), or to each of its users separately."""
@@ -23,12 +27,23 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose messages (L0) and memories (L1). All four are non-empty; nothing is shared between instances."""
+    """Whose messages (L0) and memories (L1). Nothing is shared between instances.
+
+    Raises InvalidRequest if a part is blank or longer than MAX_ID code points.
+    """
 
     instance: str
     team: str
     agent: str
     user: str
+
+    def __post_init__(self) -> None:
+        for part in ("instance", "team", "agent", "user"):
+            value = getattr(self, part)
+            if not value.strip():
+                raise InvalidRequest("must not be empty", field=part)
+            if len(value) > MAX_ID:
+                raise InvalidRequest(f"at most {MAX_ID} characters, got {len(value)}", field=part)
 
     def profile(self, profile_scope: ProfileScope) -> Profile:
         """Return whose scenes and persona go with this scope."""

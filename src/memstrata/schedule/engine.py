@@ -27,6 +27,7 @@ __all__ = ["Engine", "Handler"]
 
 _LOG = logging.getLogger(__name__)
 _PAUSE_AFTER_STORE_ERROR = 1_000
+_LOOK_AGAIN_SECONDS = 0.25
 
 Handler = Callable[[Lease], Awaitable[Retry | Poison | None]]
 """Does one job and commits it. Returns why it could not, or None; anything it raises counts as Retry."""
@@ -77,13 +78,21 @@ class Engine:
             if not self._stopping:
                 await self._clock.wait(self._wake, until)
 
-    async def stop(self, deadline_seconds: float) -> None:
-        """Claim nothing more; let running jobs end within the deadline, then cancel them. Their jobs stay in the database."""
+    async def drain(self, seconds: float) -> None:
+        """Let waiting messages become memories within the deadline, then stop; what is left stays in the database."""
+        deadline = self._clock.now() + milliseconds(seconds)
+        try:
+            while await self._hasten() and self._clock.now() < deadline:
+                self.wake()
+                await self.wait_for_change(_LOOK_AGAIN_SECONDS)
+        except MemstrataError as error:
+            _LOG.warning("stopping with messages undistilled: %s", error)
         self._stopping = True
         self._wake.set()
         if self._running:
-            await asyncio.wait(self._running, timeout=deadline_seconds)
+            await asyncio.wait(self._running, timeout=max(0, deadline - self._clock.now()) / 1000)
         for task in self._running:
+            _LOG.warning("%s did not end in time; it is done again at the next start", task.get_name())
             task.cancel()
         if self._running:
             await asyncio.wait(self._running)
@@ -192,6 +201,11 @@ class Engine:
                     return
             except MemstrataError as error:  # the commit checks the lease anyway
                 _LOG.warning("lease of %s job %d not renewed: %s", lease.kind, lease.job_id, error)
+
+    async def _hasten(self) -> bool:
+        """Make all L1 due; return whether there is any, waiting or running."""
+        now = self._clock.now()
+        return await self._store.write(lambda r: r.jobs.hasten("l1", now)) > 0
 
     async def _extend(self, lease: Lease, until: Instant) -> bool:
         return await self._store.write(lambda r: r.jobs.renew(lease, until))

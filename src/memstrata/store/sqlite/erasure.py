@@ -63,6 +63,9 @@ UPDATE memories SET consumed = 0 WHERE seq IN (
   WHERE d.kind = 'scene' AND d.seq {_IN}
 )
 """
+_HEIRS = f"SELECT DISTINCT superseded_by FROM memories WHERE seq {_IN} AND superseded_by NOT {_IN}"
+_BUILT_FROM = f"SELECT document_seq FROM document_sources WHERE memory_seq {_IN}"
+_FORGET_REPLACED = f"UPDATE memories SET metadata = json_remove(metadata, '$.replaced') WHERE seq {_IN}"
 _TOMBSTONE = """
 INSERT INTO tombstones (scope_id, content_hash, up_to)
 SELECT scope_id, content_hash, (SELECT coalesce(max(seq), 0) FROM messages) FROM memories WHERE seq = ?
@@ -168,9 +171,13 @@ class SqliteErasure:
         if not seqs:
             return 0
         listed = json.dumps(sorted(seqs))
-        self._mark_stale("records", query(self._db, _MEMORY_TIMES, (listed,)))
-        built = self._numbers(f"SELECT document_seq FROM document_sources WHERE memory_seq {_IN}", (listed,))
+        # What took the place of an erased version may quote it; so may what was built from that.
+        heirs = json.dumps(sorted(self._numbers(_HEIRS, (listed, listed))))
+        for touched in (listed, heirs):
+            self._mark_stale("records", query(self._db, _MEMORY_TIMES, (touched,)))
+        built = self._numbers(_BUILT_FROM, (listed,)) | self._numbers(_BUILT_FROM, (heirs,))
         documents = self._erase_documents(built)
+        self._db.execute(_FORGET_REPLACED, (heirs,))
         for seq, is_live in seqs.items():
             if is_live:
                 self._memory_terms.remove(seq)

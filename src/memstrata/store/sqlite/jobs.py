@@ -86,10 +86,11 @@ _RECORD = """
 INSERT INTO runs (kind, target, outcome, from_seq, to_seq, written, retired, origin, started_at, finished_at, error)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-_LAST_RUN = """
+_LAST_RUN = f"""
 SELECT kind, outcome, from_seq, to_seq, written, retired, origin, started_at, finished_at, error
-FROM runs WHERE kind = ? AND target = ? ORDER BY id DESC LIMIT 1
+FROM runs WHERE kind = ?3 AND ({_MINE}) ORDER BY id DESC LIMIT 1
 """
+_HASTEN = "UPDATE jobs SET due_at = min(due_at, ?) WHERE kind = ? AND dead = 0 AND last_error = ''"
 
 
 class SqliteJobs:
@@ -162,8 +163,12 @@ class SqliteJobs:
         row = (run.outcome, run.from_seq, run.to_seq, run.written, run.retired, run.origin)
         self._db.execute(_RECORD, (run.kind, target.key, *row, run.started_at, run.finished_at, run.error))
 
-    def last_run(self, kind: JobKind, target: Target) -> RunRecord | None:
-        rows = query(self._db, _LAST_RUN, (kind, target.key))
+    def hasten(self, kind: JobKind, now: Instant) -> int:
+        self._db.execute(_HASTEN, (now, kind))
+        return self._db.changes()
+
+    def last_run(self, kind: JobKind, scope: Scope, profile: Profile) -> RunRecord | None:
+        rows = query(self._db, _LAST_RUN, (find_scope(self._db, scope), find_profile(self._db, profile), kind))
         return RunRecord(*rows[0]) if rows else None
 
     def _target(self, kind: str, key: int) -> Target | None:

@@ -35,6 +35,9 @@ INSERT OR IGNORE INTO memory_sources (memory_seq, message_seq) SELECT ?, seq FRO
 _RETIRE = "UPDATE memories SET valid_to = ?, superseded_by = ? WHERE seq = ? AND scope_id = ? AND valid_to IS NULL"
 _SELECT = f"SELECT {COLUMNS} FROM memories m WHERE m.scope_id = ?"
 _LIVE = f"{_SELECT} AND m.memory_id = ? AND m.valid_to IS NULL"
+_LIVE_BY_SEQ = f"""
+{_SELECT} AND m.seq IN (SELECT value FROM json_each(?)) AND m.valid_to IS NULL ORDER BY m.seq
+"""
 _BY_CONTENT = f"{_SELECT} AND m.content_hash = ? AND m.valid_to IS NULL ORDER BY m.seq LIMIT 1"
 _BY_SLOT = f"{_SELECT} AND m.slot = ? AND m.slot <> '' AND m.valid_to IS NULL ORDER BY m.seq"
 _REPLACED = f"""
@@ -129,6 +132,9 @@ class SqliteMemories:
         if not rows:
             return None
         return "user" if rows[0][0] == scope.agent else "agent"
+
+    def live_by_seq(self, scope: Scope, seqs: Collection[int]) -> tuple[MemoryRecord, ...]:
+        return self._all(_LIVE_BY_SEQ, find_scope(self._db, scope), json.dumps(list(seqs)))
 
     def by_content(self, scope: Scope, content: str) -> MemoryRecord | None:
         return self._first(_BY_CONTENT, find_scope(self._db, scope), content_hash(content))

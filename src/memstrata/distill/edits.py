@@ -1,0 +1,100 @@
+"""What a person changes by hand: a new version in their name, never an edit in place.
+
+Works for the store; each returns the version it wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from memstrata.clock import Instant
+from memstrata.distill.scenes.meta import one_line, parse_scene
+from memstrata.distill.scenes.names import check_path
+from memstrata.distill.scenes.navigation import strip_navigation
+from memstrata.distill.validate import MAX_SUMMARY
+from memstrata.errors import Forbidden, InvalidRequest, NotFound
+from memstrata.records import PERSONA_PATH, Document, MemoryRecord, NewDocument, NewMemory, Profile, Scope
+from memstrata.store.protocol import Repositories
+from memstrata.text.analyser import index_terms
+from memstrata.text.graphemes import cut
+
+__all__ = ["corrected_memory", "edited_persona", "edited_scene"]
+
+MAX_CONTENT = 8_192
+
+
+def corrected_memory(
+    scope: Scope, profile: Profile, memory_id: str, content: str, scene_name: str | None, now: Instant
+) -> Callable[[Repositories], MemoryRecord]:
+    """Return the work that replaces a memory's text. It raises NotFound, or Forbidden if the memory is not the caller's."""
+    if len(content) > MAX_CONTENT:
+        raise InvalidRequest(f"at most {MAX_CONTENT} characters, got {len(content)}", field="content")
+
+    def work(r: Repositories) -> MemoryRecord:
+        old = r.memories.live(scope, memory_id)
+        if old is None:
+            owner = r.memories.kept_elsewhere(scope, memory_id)
+            if owner is not None:
+                raise Forbidden(f"memory {memory_id[:64]} belongs to a different {owner}")
+            raise NotFound(f"Atomic note not found: {memory_id[:64]}")
+        new = r.memories.add(
+            scope,
+            profile,
+            NewMemory(
+                memory_id=old.memory_id,
+                version=old.version + 1,
+                content=content,
+                type=old.type,
+                priority=old.priority,
+                scene_name=old.scene_name if scene_name is None else one_line(scene_name),
+                applies_to=old.applies_to,
+                slot=old.slot,
+                session_id=old.session_id,
+                task_id=old.task_id,
+                origin="human",
+                happened_from=old.happened_from,
+                happened_to=old.happened_to,
+                metadata={**old.metadata, "replaced": old.content},
+                created_at=old.created_at,
+                updated_at=now,
+                source_seqs=tuple(message.seq for message in r.memories.sources(scope, old.seq)),
+                terms=index_terms(content),
+            ),
+        )
+        r.memories.retire(scope, old.seq, now, new.seq)
+        return new
+
+    return work
+
+
+def edited_scene(
+    profile: Profile, path: str, content: str, summary: str | None, now: Instant
+) -> Callable[[Repositories], Document]:
+    """Return the work that replaces a scene's text; META in `content` is taken off. It raises NotFound."""
+    check_path(path)
+    parsed = parse_scene(content)
+
+    def work(r: Repositories) -> Document:
+        old = r.profiles.document(profile, "scene", path)
+        if old is None:
+            raise NotFound(f"Scenario file not found: {path}")
+        said = cut(one_line(summary if summary is not None else parsed.summary or old.summary), MAX_SUMMARY, "…")
+        sources = tuple(memory.seq for memory in r.profiles.sources(profile, old.seq))
+        document = NewDocument(
+            "scene", path, parsed.body, said, old.heat, "human", old.created_at, now, sources
+        )  # fmt: skip
+        return r.profiles.write(profile, document)
+
+    return work
+
+
+def edited_persona(profile: Profile, content: str, now: Instant) -> Callable[[Repositories], Document]:
+    """Return the work that replaces the portrait; a scene navigation at the end of `content` is cut off."""
+    body = strip_navigation(content).strip()
+
+    def work(r: Repositories) -> Document:
+        old = r.profiles.document(profile, "persona", PERSONA_PATH)
+        created = old.created_at if old else now
+        return r.profiles.write(profile, NewDocument("persona", PERSONA_PATH, body, "", 1, "human", created, now, ()))
+
+    return work

@@ -1,0 +1,55 @@
+"""What every distilling step is given, and the shape it has.
+
+A step reads a snapshot, asks the distiller, checks the proposal, and commits output, progress, next job and its own end
+in one transaction that first proves it still owns the job. When to run next is not its business: the planner is handed
+in, because the scheduler and the distiller do not know each other.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from memstrata.clock import Clock, Instant
+from memstrata.distill.protocol import Distiller
+from memstrata.distill.validate import Rejected
+from memstrata.records import JobKind, Lease, ProfileScope
+from memstrata.settings import PipelineSettings
+from memstrata.store.protocol import ProfileState, SessionProgress, Store
+
+__all__ = ["Planner", "StepContext", "log_rejected"]
+
+_LOG = logging.getLogger(__name__)
+
+
+class Planner(Protocol):
+    """Says when the next job is due. Pure; implemented by the scheduling policy."""
+
+    def next_l1(self, progress: SessionProgress, now: Instant) -> Instant | None: ...
+    def next_l2(self, state: ProfileState, now: Instant) -> Instant | None: ...
+    def l3_reason(self, state: ProfileState) -> str | None: ...
+    def warmed_up(self, warmup: int) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class StepContext:
+    """The surroundings of a step."""
+
+    store: Store
+    distiller: Distiller
+    planner: Planner
+    clock: Clock
+    settings: PipelineSettings
+    terms: Callable[[str], tuple[str, ...]]
+
+    @property
+    def profile_scope(self) -> ProfileScope:
+        return self.settings.profile_scope
+
+
+def log_rejected(kind: JobKind, lease: Lease, rejected: Sequence[Rejected]) -> None:
+    """Report proposals that did not pass. Reasons and places only: contents never go to logs."""
+    for one in rejected:
+        _LOG.info("%s job %d: %s not stored: %s", kind, lease.job_id, one.subject or "proposal", one.reason)

@@ -1,0 +1,149 @@
+"""L2: memories that no scene has seen yet are woven into scenes.
+
+Old scenes stay as they are until a checked draft takes their place in one transaction. Times, heat and META are written
+by code; what was consumed is exactly what was shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from memstrata.clock import Instant
+from memstrata.distill.protocol import SceneDraft, SceneRequest, SceneView, SceneWrite
+from memstrata.distill.run import StepContext, log_rejected
+from memstrata.distill.scenes.names import scene_file_name
+from memstrata.distill.validate import Rejected, valid_scene
+from memstrata.errors import LeaseLost
+from memstrata.records import Lease, MemoryRecord, NewDocument, Poison, Profile, ProfileTarget, Retry, RunRecord
+from memstrata.store.protocol import Repositories
+from memstrata.text.language import main_language
+
+__all__ = ["ScenesStep", "scene_views"]
+
+MEMORIES_A_RUN = 50
+
+
+@dataclass(frozen=True, slots=True)
+class _Snapshot:
+    memories: tuple[MemoryRecord, ...]
+    scenes: tuple[SceneView, ...]
+
+
+class ScenesStep:
+    """The handler of `l2` jobs."""
+
+    def __init__(self, context: StepContext) -> None:
+        self._context = context
+
+    async def __call__(self, lease: Lease) -> Retry | Poison | None:
+        """Consolidate the next memories of the lease's profile."""
+        target = lease.target
+        assert isinstance(target, ProfileTarget)
+        context = self._context
+        started = context.clock.now()
+        snapshot = await context.store.read(lambda r: _snapshot(r, target.profile))
+        if not snapshot.memories:
+            await context.store.write(lambda r: self._end(r, lease, target.profile))
+            return None
+        language = main_language(memory.content for memory in snapshot.memories)
+        draft = await context.distiller.consolidate(
+            SceneRequest(
+                target.profile, language, snapshot.memories, snapshot.scenes, context.settings.max_scenes, started
+            )
+        )
+        if not isinstance(draft, SceneDraft):
+            return draft
+        writes, rejected = _checked(draft, snapshot)
+        log_rejected("l2", lease, rejected)
+        if not writes:
+            return Retry("the run changed no scene" + (f": {rejected[0].reason}" if rejected else ""))
+        await context.store.write(lambda r: self._commit(r, lease, target, snapshot, draft, writes, started))
+        return None
+
+    def _commit(
+        self,
+        r: Repositories,
+        lease: Lease,
+        target: ProfileTarget,
+        snapshot: _Snapshot,
+        draft: SceneDraft,
+        writes: Sequence[SceneWrite],
+        started: Instant,
+    ) -> None:
+        context, profile = self._context, target.profile
+        r.jobs.hold(lease)
+        shown = {seq for write in writes for seq in write.memory_seqs}
+        if shown - r.profiles.known(profile, shown):
+            raise LeaseLost("memories were deleted while scenes were being written from them")
+        now = context.clock.now()
+        live = {view.document.path: view.document for view in snapshot.scenes}
+        retired = 0
+        for write in writes:
+            old = live.get(write.path)
+            absorbed = [live[path] for path in write.absorbs]
+            # New 1, update +1, merge sum + 1: how often memory has met this theme.
+            heat = 1 + (old.heat if old else 0) + sum(document.heat for document in absorbed)
+            created = min([document.created_at for document in ([old] if old else []) + absorbed] or [now])
+            document = NewDocument(
+                "scene", write.path, write.body, write.summary, heat, context.distiller.origin, created, now,
+                write.memory_seqs,
+            )  # fmt: skip
+            r.profiles.write(profile, document)
+            retired += sum(r.profiles.retire(profile, "scene", path, now) for path in write.absorbs)
+        written = {write.path for write in writes}
+        for path in draft.removals:
+            if path in live and path not in written:
+                retired += r.profiles.retire(profile, "scene", path, now)
+        r.profiles.mark_consumed(profile, [memory.seq for memory in snapshot.memories])
+        r.profiles.scenes_done(profile, now)
+        if draft.persona_request:
+            r.profiles.request_persona(profile, draft.persona_request[:200])
+        first, last = snapshot.memories[0].seq, snapshot.memories[-1].seq
+        origin = context.distiller.origin
+        r.jobs.record(target, RunRecord("l2", "items", first, last, len(writes), retired, origin, started, now))
+        self._end(r, lease, profile)
+
+    def _end(self, r: Repositories, lease: Lease, profile: Profile) -> None:
+        """End this job, or set it again for memories that came meanwhile; start L3 if it has a reason."""
+        now = self._context.clock.now()
+        r.jobs.hold(lease)
+        state = r.profiles.state(profile)
+        r.jobs.finish(lease, self._context.planner.next_l2(state, now) if state else None)
+        if state is not None and self._context.planner.l3_reason(state) is not None:
+            r.jobs.arm("l3", lease.target, now, only_earlier=True)
+
+
+def scene_views(r: Repositories, profile: Profile) -> tuple[SceneView, ...]:
+    """Return every live scene with the live memories it was built from."""
+    documents = r.profiles.documents(profile, "scene")
+    return tuple(SceneView(document, r.profiles.sources(profile, document.seq)) for document in documents)
+
+
+def _snapshot(r: Repositories, profile: Profile) -> _Snapshot:
+    return _Snapshot(r.profiles.unconsumed(profile, MEMORIES_A_RUN), scene_views(r, profile))
+
+
+def _checked(draft: SceneDraft, snapshot: _Snapshot) -> tuple[list[SceneWrite], list[Rejected]]:
+    """Return the writes that may be stored and those that may not. A scene that a person wrote gets a sibling instead."""
+    documents = {view.document.path: view.document for view in snapshot.scenes}
+    shown = {memory.seq for memory in snapshot.memories} | {m.seq for view in snapshot.scenes for m in view.memories}
+    writes: list[SceneWrite] = []
+    rejected: list[Rejected] = []
+    taken = set(documents)
+    for proposed in draft.writes:
+        path = proposed.path
+        if path in documents and documents[path].origin == "human":
+            path = scene_file_name(PurePosixPath(path).stem, taken)
+        absorbs = tuple(one for one in proposed.absorbs if one in documents and documents[one].origin != "human")
+        moved = SceneWrite(path, proposed.body, proposed.summary, proposed.memory_seqs, absorbs)
+        checked = valid_scene(moved, paths=documents, memory_seqs=shown)
+        if isinstance(checked, Rejected):
+            rejected.append(checked)
+        elif checked.path in {write.path for write in writes}:
+            rejected.append(Rejected("written twice in one run", checked.path))
+        else:
+            writes.append(checked)
+            taken.add(checked.path)
+    return writes, rejected

@@ -1,0 +1,504 @@
+"""The library: one object that introduces the rooms to each other and offers their verbs.
+
+The HTTP server is a thin skin over it, so what can be done over the wire can be done in process:
+
+    async with Memory.open("./memories") as memory:
+        scope = Scope("default", team="home", agent="assistant", user="lin")
+        await memory.add(scope, "monday", [MessageInput("user", "以后推荐菜谱都要注明过敏原")])
+        await memory.flush(scope)
+        print((await memory.recall(scope, "晚饭做什么")).prepend_context)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar, get_args
+
+from memstrata.capture import MessageInput, append
+from memstrata.clock import Clock, Instant, SystemClock, milliseconds
+from memstrata.distill.atoms.step import AtomsStep
+from memstrata.distill.edits import corrected_memory, edited_persona, edited_scene
+from memstrata.distill.persona.step import PersonaStep
+from memstrata.distill.protocol import Distiller
+from memstrata.distill.rules import RulesDistiller
+from memstrata.distill.run import StepContext
+from memstrata.distill.scenes.names import check_path, check_prefix
+from memstrata.distill.scenes.navigation import render_navigation
+from memstrata.distill.scenes.step import ScenesStep
+from memstrata.errors import Conflict, InvalidRequest, NotFound
+from memstrata.recall import Leg, Recaller
+from memstrata.records import (
+    PERSONA_PATH,
+    ComponentHealth,
+    Deletion,
+    Document,
+    Evidence,
+    Found,
+    Health,
+    JobKind,
+    LayerLoad,
+    MemoryRecord,
+    Message,
+    Page,
+    PipelineStatus,
+    Profile,
+    Recall,
+    Receipt,
+    Scope,
+)
+from memstrata.schedule import Arming, Engine, Handler, Housekeeping, PolicyPlanner, flush_step, layer_statuses
+from memstrata.search import MEMORIES, MESSAGES, retrieve
+from memstrata.settings import Settings, load_settings
+from memstrata.store.mirror import Mirror
+from memstrata.store.protocol import MemoryFilter, MessageFilter, Repositories
+from memstrata.store.sqlite.store import SqliteStore
+from memstrata.text.analyser import index_terms
+from memstrata.text.language import main_language
+
+__all__ = ["Cleared", "Memory", "MessageInput", "Scope"]
+
+T = TypeVar("T")
+_LOG = logging.getLogger(__name__)
+_LOOK_AGAIN_SECONDS = 0.25
+MAX_SEARCH = 2_048  # code points of a search string
+
+
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """What went when an agent's memory was emptied."""
+
+    memory_id: str
+    deletion: Deletion
+
+
+class Memory:
+    """All verbs, on one data folder. Open it with `Memory.open`."""
+
+    def __init__(self, store: SqliteStore, settings: Settings, distiller: Distiller, clock: Clock) -> None:
+        self.settings = settings
+        self._store = store
+        self._clock = clock
+        self._distiller = distiller
+        self._recaller = Recaller(store, settings.recall, settings.pipeline.profile_scope)
+        context = StepContext(store, distiller, PolicyPlanner(settings.pipeline), clock, settings.pipeline, index_terms)
+        handlers: dict[JobKind, Handler] = {
+            "l1": AtomsStep(context),
+            "l2": ScenesStep(context),
+            "l3": PersonaStep(context),
+        }
+        self._engine = Engine(store, clock, handlers, settings.pipeline, distiller.origin)
+        self._mirror = Mirror(store, settings.data_dir, clock, settings.mirror.interval_seconds)
+        self._arming = Arming(settings.pipeline, clock)
+        self._housekeeping = Housekeeping(store, clock, self._arming, settings.capture.receipt_days)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._started_at = clock.now()
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        path: str | Path | None = None,
+        *,
+        settings: Settings | None = None,
+        distiller: Distiller | None = None,
+        clock: Clock | None = None,
+    ) -> AsyncIterator[Memory]:
+        """Open the data folder and distill in the background until the block ends.
+
+        Without `settings` they are read from the environment and `memstrata.toml`; `path` overrides the folder. At the
+        end, what waits for L1 is distilled within `server.shutdown_seconds`; the rest waits in the database. Raises
+        Misconfigured if the folder cannot be used or another process has it open.
+        """
+        if settings is None:
+            settings, _ = load_settings(flags={"data_dir": path})
+        store = await SqliteStore.open(settings.data_dir)
+        memory = cls(store, settings, distiller or RulesDistiller(), clock or SystemClock())
+        try:
+            await memory._start()
+            yield memory
+        finally:
+            await memory._close()
+
+    # L0 ----------------------------------------------------------------------------------------------------------
+
+    async def add(
+        self,
+        scope: Scope,
+        session_id: str,
+        messages: Sequence[MessageInput],
+        *,
+        task_id: str = "",
+        idempotency_key: str | None = None,
+    ) -> Receipt:
+        """Store 1 to 100 messages of one session, durably and once. Raises InvalidRequest, Conflict, Unavailable."""
+        work = append(
+            scope,
+            session_id,
+            messages,
+            task_id=task_id,
+            idempotency_key=idempotency_key,
+            now=self._clock.now(),
+            arm=self._arming.session,
+        )
+        receipt = await self._store.write(work)
+        self._engine.wake()
+        return receipt
+
+    async def messages(
+        self,
+        scope: Scope,
+        *,
+        session_id: str | None = None,
+        task_id: str | None = None,
+        since: Instant | None = None,
+        until: Instant | None = None,
+        limit: int = 20,
+        offset: int = 0,
+    ) -> Page[Message]:
+        """Return messages, the last said first; `since` and `until` are inclusive."""
+        where = MessageFilter(session_id, task_id, since, until)
+        return await self._store.read(
+            lambda r: Page(r.conversations.page(scope, where, limit, offset), r.conversations.count(scope, where))
+        )
+
+    async def count_messages(
+        self,
+        scope: Scope,
+        *,
+        session_id: str | None = None,
+        task_id: str | None = None,
+        since: Instant | None = None,
+        until: Instant | None = None,
+    ) -> int:
+        """Return how many messages there are."""
+        where = MessageFilter(session_id, task_id, since, until)
+        return await self._store.read(lambda r: r.conversations.count(scope, where))
+
+    async def search_messages(
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        limit: int = 5,
+        session_id: str | None = None,
+        task_id: str | None = None,
+        since: Instant | None = None,
+        until: Instant | None = None,
+    ) -> Found[Message]:
+        """Return the messages that answer a query, best first. Any text is a valid query."""
+        where = MessageFilter(session_id, task_id, since, until)
+        asked = _query(query)
+        found = await self._store.read(lambda r: retrieve(r, MESSAGES, scope, asked, where, limit))
+        return Found(found.hits, self._search_degraded())
+
+    async def delete_messages(
+        self,
+        scope: Scope,
+        *,
+        message_ids: Collection[str] = (),
+        session_ids: Collection[str] = (),
+        task_id: str | None = None,
+    ) -> Deletion:
+        """Delete messages and whole sessions, with what rests on nothing else; scenes and persona are written anew."""
+        return await self._edit(scope, lambda r: r.erasure.messages(scope, message_ids, session_ids, task_id))
+
+    # L1 ----------------------------------------------------------------------------------------------------------
+
+    async def memories(
+        self,
+        scope: Scope,
+        *,
+        type: str | None = None,  # noqa: A002 (the field's name)
+        task_id: str | None = None,
+        since: Instant | None = None,
+        until: Instant | None = None,
+        limit: int = 20,
+        offset: int = 0,
+    ) -> Page[MemoryRecord]:
+        """Return live memories, the last changed first."""
+        where = MemoryFilter(type, task_id, since, until)
+        return await self._store.read(
+            lambda r: Page(r.memories.page(scope, where, limit, offset), r.memories.count(scope, where))
+        )
+
+    async def count_memories(
+        self,
+        scope: Scope,
+        *,
+        type: str | None = None,  # noqa: A002
+        task_id: str | None = None,
+        since: Instant | None = None,
+        until: Instant | None = None,
+    ) -> int:
+        """Return how many live memories there are."""
+        where = MemoryFilter(type, task_id, since, until)
+        return await self._store.read(lambda r: r.memories.count(scope, where))
+
+    async def search(
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        limit: int = 5,
+        type: str | None = None,  # noqa: A002
+        task_id: str | None = None,
+        since: Instant | None = None,
+        until: Instant | None = None,
+    ) -> Found[MemoryRecord]:
+        """Return the memories that answer a query, best first. Any text is a valid query."""
+        where = MemoryFilter(type, task_id, since, until)
+        asked = _query(query)
+        found = await self._store.read(lambda r: retrieve(r, MEMORIES, scope, asked, where, limit))
+        return Found(found.hits, self._search_degraded())
+
+    async def update_memory(
+        self, scope: Scope, memory_id: str, content: str, *, scene_name: str | None = None
+    ) -> MemoryRecord:
+        """Correct a memory: a new version in a person's name, which the pipeline does not overwrite.
+
+        Raises NotFound, or Forbidden if it is another user's or agent's of the team.
+        """
+        work = corrected_memory(scope, self._profile(scope), memory_id, content, scene_name, self._clock.now())
+        return await self._edit(scope, work)
+
+    async def delete_memories(
+        self, scope: Scope, memory_ids: Collection[str], *, task_id: str | None = None
+    ) -> Deletion:
+        """Delete memories in all their versions; they are not extracted again from what has been said so far."""
+        return await self._edit(scope, lambda r: r.erasure.memories(scope, memory_ids, task_id))
+
+    # L2 ----------------------------------------------------------------------------------------------------------
+
+    async def scenes(self, scope: Scope, *, prefix: str = "") -> tuple[Document, ...]:
+        """Return the live scenes whose path starts with `prefix`, hottest first."""
+        check_prefix(prefix)
+        profile = self._profile(scope)
+        scenes = await self._store.read(lambda r: r.profiles.documents(profile, "scene"))
+        return tuple(scene for scene in scenes if scene.path.startswith(prefix))
+
+    async def read_scene(self, scope: Scope, path: str) -> Document | None:
+        """Return a scene, None if there is none of that path."""
+        check_path(path)
+        profile = self._profile(scope)
+        return await self._store.read(lambda r: r.profiles.document(profile, "scene", path))
+
+    async def write_scene(self, scope: Scope, path: str, content: str, *, summary: str | None = None) -> Document:
+        """Replace a scene's text by a person's. A META block in `content` is taken off. Raises NotFound."""
+        work = edited_scene(self._profile(scope), path, content, summary, self._clock.now())
+        return await self._store.write(work)
+
+    async def remove_scene(self, scope: Scope, path: str) -> int:
+        """Remove a scene, or with a trailing `/` all below; return how many went. Versions stay and can be restored."""
+        check_path(path.rstrip("/") or path)
+        profile, now = self._profile(scope), self._clock.now()
+
+        def work(r: Repositories) -> int:
+            paths = [scene.path for scene in r.profiles.documents(profile, "scene")]
+            chosen = [one for one in paths if (one.startswith(path) if path.endswith("/") else one == path)]
+            return sum(r.profiles.retire(profile, "scene", one, now) for one in chosen)
+
+        return await self._store.write(work)
+
+    # L3 ----------------------------------------------------------------------------------------------------------
+
+    async def persona(self, scope: Scope) -> Document | None:
+        """Return the portrait, None if there is none yet."""
+        profile = self._profile(scope)
+        return await self._store.read(lambda r: r.profiles.document(profile, "persona", PERSONA_PATH))
+
+    async def persona_text(self, scope: Scope) -> str | None:
+        """Return the portrait as clients of the wire contract read it: with the scene navigation at its end."""
+        profile = self._profile(scope)
+
+        def work(r: Repositories) -> tuple[Document | None, tuple[Document, ...]]:
+            return r.profiles.document(profile, "persona", PERSONA_PATH), r.profiles.documents(profile, "scene")
+
+        persona, scenes = await self._store.read(work)
+        if persona is None:
+            return None
+        if not persona.body or not scenes:
+            return persona.body
+        return f"{persona.body}\n\n{render_navigation(scenes, main_language([persona.body]))}"
+
+    async def write_persona(self, scope: Scope, content: str) -> Document:
+        """Replace the portrait by a person's text; a scene navigation at its end is cut off."""
+        return await self._store.write(edited_persona(self._profile(scope), content, self._clock.now()))
+
+    # All layers ----------------------------------------------------------------------------------------------------
+
+    async def recall(
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        limit: int | None = None,
+        budget_ms: int | None = None,
+        task_id: str | None = None,
+        include: Collection[Leg] = get_args(Leg),
+    ) -> Recall:
+        """Return what goes into the next prompt. A part that fails or is late is missing and named in `degraded`."""
+        return await self._recaller.recall(
+            scope, query, limit=limit, budget_ms=budget_ms, task_id=task_id, include=include
+        )
+
+    async def trace(self, scope: Scope, memory_id: str) -> Evidence:
+        """Return why a memory exists and what was built from it. Raises NotFound."""
+        profile = self._profile(scope)
+
+        def work(r: Repositories) -> Evidence:
+            memory = r.memories.live(scope, memory_id)
+            if memory is None:
+                raise NotFound(f"no such memory: {memory_id[:64]}")
+            personas = r.profiles.built_from(profile, "persona", memory.seq)
+            return Evidence(
+                memory=memory,
+                messages=r.memories.sources(scope, memory.seq),
+                replaced=r.memories.replaced(scope, memory.seq),
+                scenes=r.profiles.built_from(profile, "scene", memory.seq),
+                persona=personas[0] if personas else None,
+            )
+
+        return await self._store.read(work)
+
+    async def clear(self, instance: str, memory_ids: Sequence[str]) -> tuple[Cleared, ...]:
+        """Empty all memory of agents, named by asset ids `chat_memory-<team>-<agent>`; all or none.
+
+        Raises NotFound for an unknown one, Conflict for one that fits several agents.
+        """
+
+        def work(r: Repositories) -> tuple[Cleared, ...]:
+            cleared = []
+            for one in memory_ids:
+                try:
+                    gone = r.erasure.agent(instance, one)
+                except ValueError as error:
+                    raise Conflict(f"ambiguous_asset: {error}") from error
+                if gone is None:
+                    raise NotFound(f"asset_not_found: {one[:128]}")
+                cleared.append(Cleared(one, gone))
+            return tuple(cleared)
+
+        return await self._store.write(work)
+
+    # Pipeline ------------------------------------------------------------------------------------------------------
+
+    async def status(self, scope: Scope, *, session_id: str | None = None) -> PipelineStatus:
+        """Return what waits in the scope, when it is due and how the last runs ended."""
+        profile = self._profile(scope)
+        return await self._store.read(lambda r: layer_statuses(r, scope, profile, session_id, self._distiller.origin))
+
+    async def load(self, instance: str) -> Mapping[JobKind, LayerLoad]:
+        """Return how much work an instance has, in numbers only."""
+        return await self._store.read(lambda r: r.jobs.load(instance))
+
+    async def flush(
+        self, scope: Scope, *, session_id: str | None = None, wait_seconds: float | None = 30.0
+    ) -> PipelineStatus:
+        """Distill now what waits in the scope (L1 of one session if it is named, then L2 and L3), and wait for it.
+
+        Returns when nothing is left that can be done, or the wait is over; the status says which. None waits for ever.
+        """
+        profile = self._profile(scope)
+        deadline = None if wait_seconds is None else self._clock.now() + milliseconds(wait_seconds)
+        while await self._store.write(lambda r: flush_step(r, scope, profile, session_id, self._clock.now())):
+            self._engine.wake()
+            if deadline is not None and self._clock.now() >= deadline:
+                break
+            await self._engine.wait_for_change(_LOOK_AGAIN_SECONDS)
+        return await self.status(scope, session_id=session_id)
+
+    async def retry(self, scope: Scope) -> int:
+        """Put the scope's dead letters back to work; return how many there were."""
+        profile = self._profile(scope)
+        revived = await self._store.write(lambda r: r.jobs.revive(scope, profile, self._clock.now()))
+        self._engine.wake()
+        return revived
+
+    async def health(self) -> Health:
+        """Return the state of every part."""
+        store, engine = self._store.health(), self._engine.health()
+        components = {
+            "store": store,
+            "pipeline": engine if self.settings.pipeline.enabled else ComponentHealth("reduced", "switched off"),
+            "housekeeping": self._housekeeping.health(),
+            "mirror": self._mirror.health()
+            if self.settings.mirror.enabled
+            else ComponentHealth("reduced", "switched off"),
+            "recall": ComponentHealth("ok", details=dict(self._recaller.failures)),
+            "distiller": _distiller_health(self.settings),
+            "embedding": _embedding_health(self.settings),
+        }
+        well = store.state == "ok" and engine.state == "ok"
+        uptime = (self._clock.now() - self._started_at) / 1000
+        return Health("ok" if well else "degraded", uptime, components)
+
+    def announce(self, url: str) -> None:
+        """Leave a note in the data folder where its server listens, for command lines."""
+        self._store.announce(url)
+
+    # -----------------------------------------------------------------------------------------------------------------
+
+    async def _start(self) -> None:
+        await self._housekeeping.round()
+        if self.settings.pipeline.enabled:
+            self._tasks.append(asyncio.create_task(self._engine.run(), name="pipeline"))
+        if self.settings.mirror.enabled:
+            self._tasks.append(asyncio.create_task(self._mirror.run(), name="mirror"))
+        self._tasks.append(asyncio.create_task(self._housekeeping.run(), name="housekeeping"))
+
+    async def _close(self) -> None:
+        try:
+            if self._tasks and self.settings.pipeline.enabled:
+                await self._engine.drain(self.settings.server.shutdown_seconds)
+            self._mirror.stop()
+            self._housekeeping.stop()
+            for done in await asyncio.gather(*self._tasks, return_exceptions=True):
+                if isinstance(done, BaseException):
+                    _LOG.error("a background task had failed", exc_info=done)
+            if self._tasks and self.settings.mirror.enabled:
+                await self._mirror.catch_up()
+        finally:
+            await self._store.close()
+
+    async def _edit(self, scope: Scope, work: Callable[[Repositories], T]) -> T:
+        """Perform a change of memories and set the jobs that it calls for, in one transaction."""
+        profile = self._profile(scope)
+
+        def both(r: Repositories) -> T:
+            result = work(r)
+            self._arming.profile(r, profile)
+            return result
+
+        result = await self._store.write(both)
+        self._engine.wake()
+        return result
+
+    def _profile(self, scope: Scope) -> Profile:
+        return scope.profile(self.settings.pipeline.profile_scope)
+
+    def _search_degraded(self) -> tuple[str, ...]:
+        health = _embedding_health(self.settings)
+        return (f"embedding: {health.reason}",) if self.settings.embedding.provider != "none" else ()
+
+
+def _query(query: str) -> str:
+    if len(query) > MAX_SEARCH:
+        raise InvalidRequest(f"at most {MAX_SEARCH} characters, got {len(query)}", field="query")
+    return query
+
+
+def _distiller_health(settings: Settings) -> ComponentHealth:
+    if settings.llm.base_url:
+        return ComponentHealth("reduced", "a model is configured, but this version distills by rules only")
+    return ComponentHealth("reduced", "no model configured: distilling by rules")
+
+
+def _embedding_health(settings: Settings) -> ComponentHealth:
+    if settings.embedding.provider != "none":
+        return ComponentHealth("reduced", "an embedder is configured, but this version searches by keyword only")
+    return ComponentHealth("reduced", "no embedder configured: searching by keyword")

@@ -1,0 +1,52 @@
+"""What must be done now and then: set lost jobs again, let idempotency keys expire."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from memstrata.clock import Clock, milliseconds
+from memstrata.errors import MemstrataError
+from memstrata.records import ComponentHealth
+from memstrata.schedule.arming import Arming
+from memstrata.store.protocol import Store
+
+__all__ = ["Housekeeping"]
+
+_LOG = logging.getLogger(__name__)
+_EVERY_SECONDS = 3_600
+
+
+class Housekeeping:
+    """Runs until stopped; a failure is logged, shown in health, and tried again at the next round."""
+
+    def __init__(self, store: Store, clock: Clock, arming: Arming, receipt_days: int) -> None:
+        self._store = store
+        self._clock = clock
+        self._arming = arming
+        self._receipt_days = receipt_days
+        self._stop = asyncio.Event()
+        self._failure = ""
+
+    def health(self) -> ComponentHealth:
+        return ComponentHealth("reduced", self._failure) if self._failure else ComponentHealth("ok")
+
+    async def run(self) -> None:
+        """Work at once and then every hour."""
+        while not self._stop.is_set():
+            await self.round()
+            await self._clock.wait(self._stop, self._clock.now() + milliseconds(_EVERY_SECONDS))
+
+    async def round(self) -> None:
+        """Do everything once."""
+        oldest = self._clock.now() - milliseconds(self._receipt_days * 86_400)
+        try:
+            await self._store.write(self._arming.forgotten)
+            await self._store.write(lambda r: r.erasure.old_receipts(oldest))
+            self._failure = ""
+        except MemstrataError as error:
+            self._failure = str(error)
+            _LOG.warning("housekeeping failed and will be tried again: %s", error)
+
+    def stop(self) -> None:
+        self._stop.set()

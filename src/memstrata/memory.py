@@ -56,11 +56,13 @@ from memstrata.search import MEMORIES, MESSAGES, retrieve
 from memstrata.settings import Settings, load_settings
 from memstrata.store.mirror import Mirror
 from memstrata.store.protocol import MemoryFilter, MessageFilter, Repositories
+from memstrata.store.rebuild import RebuildReport, rebuild_from_files
 from memstrata.store.sqlite.store import SqliteStore
 from memstrata.text.analyser import index_terms
 from memstrata.text.language import main_language
+from memstrata.text.wellformed import well_formed
 
-__all__ = ["Cleared", "Memory", "MessageInput", "Scope"]
+__all__ = ["Cleared", "Memory", "MessageInput", "Scope", "rebuild"]
 
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
@@ -486,10 +488,15 @@ class Memory:
         return (f"embedding: {health.reason}",) if self.settings.embedding.provider != "none" else ()
 
 
+async def rebuild(settings: Settings) -> RebuildReport:
+    """Write a new database in the data folder from its readable mirror. Raises Misconfigured if one is still there."""
+    return await rebuild_from_files(settings.data_dir, index_terms, settings.pipeline.profile_scope)
+
+
 def _query(query: str) -> str:
     if len(query) > MAX_SEARCH:
         raise InvalidRequest(f"at most {MAX_SEARCH} characters, got {len(query)}", field="query")
-    return query
+    return well_formed(query)
 
 
 def _distiller_health(settings: Settings) -> ComponentHealth:

@@ -11,12 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from memstrata.capture.message import MAX_KEY, MessageInput, accepted, fingerprint
 from memstrata.clock import Instant
 from memstrata.errors import Conflict, InvalidRequest
-from memstrata.records import Message, NewMessage, Receipt, Scope, SessionTarget
+from memstrata.records import Message, NewMessage, Receipt, Scope, SessionTarget, check_id
 from memstrata.store.protocol import Repositories
 
 __all__ = ["append"]
-
-MAX_ID = 512
 
 
 def append(
@@ -33,10 +31,11 @@ def append(
 
     Raises InvalidRequest; the work raises Conflict.
     """
-    if not 1 <= len(session_id) <= MAX_ID:
-        raise InvalidRequest(f"expected 1 to {MAX_ID} characters, got {len(session_id)}", field="session_id")
-    if idempotency_key is not None and not 1 <= len(idempotency_key) <= MAX_KEY:
-        raise InvalidRequest(f"expected 1 to {MAX_KEY} characters, got {len(idempotency_key)}", field="idempotency_key")
+    check_id(session_id, "session_id")
+    if task_id:
+        check_id(task_id, "task_id")
+    if idempotency_key is not None:
+        check_id(idempotency_key, "idempotency_key", MAX_KEY)
     prepared = accepted(messages, now)
     given = _distinct_ids(messages)
     payload = fingerprint(messages, task_id)

@@ -15,9 +15,10 @@ from typing import Any, get_args
 from memstrata.clock import Instant
 from memstrata.errors import InvalidRequest
 from memstrata.ids import message_id
-from memstrata.records import NewMessage, Role
+from memstrata.records import NewMessage, Role, check_id
 from memstrata.text.analyser import index_terms
 from memstrata.text.markers import strip_injected
+from memstrata.text.wellformed import well_formed
 
 __all__ = ["MAX_CHARACTERS", "MAX_KEY", "MAX_MESSAGES", "MAX_MESSAGE_ID", "MessageInput", "accepted", "fingerprint"]
 
@@ -59,10 +60,9 @@ def _accepted(message: MessageInput, index: int, now: Instant) -> NewMessage:
     if not 1 <= len(message.content) <= MAX_CHARACTERS:
         problem = f"expected 1 to {MAX_CHARACTERS} characters, got {len(message.content)}"
         raise InvalidRequest(problem, field=f"{place}.content")
-    if message.message_id is not None and not 1 <= len(message.message_id) <= MAX_MESSAGE_ID:
-        problem = f"expected 1 to {MAX_MESSAGE_ID} characters, got {len(message.message_id)}"
-        raise InvalidRequest(problem, field=f"{place}.id")
-    content = strip_injected(message.content)
+    if message.message_id is not None:
+        check_id(message.message_id, f"{place}.id", MAX_MESSAGE_ID)
+    content = strip_injected(well_formed(message.content))
     # The index keeps the order of a batch for readers that sort by time.
     recorded_at = now + index if message.recorded_at is None else message.recorded_at
     return NewMessage(

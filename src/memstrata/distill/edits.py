@@ -17,6 +17,7 @@ from memstrata.records import PERSONA_PATH, Document, MemoryRecord, NewDocument,
 from memstrata.store.protocol import Repositories
 from memstrata.text.analyser import index_terms
 from memstrata.text.graphemes import cut
+from memstrata.text.wellformed import well_formed
 
 __all__ = ["corrected_memory", "edited_persona", "edited_scene"]
 
@@ -29,6 +30,8 @@ def corrected_memory(
     """Return the work that replaces a memory's text. It raises NotFound, or Forbidden if the memory is not the caller's."""
     if len(content) > MAX_CONTENT:
         raise InvalidRequest(f"at most {MAX_CONTENT} characters, got {len(content)}", field="content")
+
+    text = well_formed(content)
 
     def work(r: Repositories) -> MemoryRecord:
         old = r.memories.live(scope, memory_id)
@@ -43,10 +46,10 @@ def corrected_memory(
             NewMemory(
                 memory_id=old.memory_id,
                 version=old.version + 1,
-                content=content,
+                content=text,
                 type=old.type,
                 priority=old.priority,
-                scene_name=old.scene_name if scene_name is None else one_line(scene_name),
+                scene_name=old.scene_name if scene_name is None else one_line(well_formed(scene_name)),
                 applies_to=old.applies_to,
                 slot=old.slot,
                 session_id=old.session_id,
@@ -58,7 +61,7 @@ def corrected_memory(
                 created_at=old.created_at,
                 updated_at=now,
                 source_seqs=tuple(message.seq for message in r.memories.sources(scope, old.seq)),
-                terms=index_terms(content),
+                terms=index_terms(text),
             ),
         )
         r.memories.retire(scope, old.seq, now, new.seq)
@@ -72,13 +75,15 @@ def edited_scene(
 ) -> Callable[[Repositories], Document]:
     """Return the work that replaces a scene's text; META in `content` is taken off. It raises NotFound."""
     check_path(path)
-    parsed = parse_scene(content)
+    parsed = parse_scene(well_formed(content))
 
     def work(r: Repositories) -> Document:
         old = r.profiles.document(profile, "scene", path)
         if old is None:
             raise NotFound(f"Scenario file not found: {path}")
-        said = cut(one_line(summary if summary is not None else parsed.summary or old.summary), MAX_SUMMARY, "…")
+        said = cut(
+            one_line(well_formed(summary) if summary is not None else parsed.summary or old.summary), MAX_SUMMARY, "…"
+        )
         sources = tuple(memory.seq for memory in r.profiles.sources(profile, old.seq))
         document = NewDocument(
             "scene", path, parsed.body, said, old.heat, "human", old.created_at, now, sources
@@ -90,7 +95,7 @@ def edited_scene(
 
 def edited_persona(profile: Profile, content: str, now: Instant) -> Callable[[Repositories], Document]:
     """Return the work that replaces the portrait; a scene navigation at the end of `content` is cut off."""
-    body = strip_navigation(content).strip()
+    body = strip_navigation(well_formed(content)).strip()
 
     def work(r: Repositories) -> Document:
         old = r.profiles.document(profile, "persona", PERSONA_PATH)

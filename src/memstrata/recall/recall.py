@@ -20,6 +20,7 @@ from memstrata.search import MEMORIES, retrieve
 from memstrata.settings import RecallSettings
 from memstrata.store.protocol import MemoryFilter, Store
 from memstrata.text.markers import strip_injected
+from memstrata.text.wellformed import well_formed
 
 __all__ = ["MAX_QUERY", "Leg", "Recaller"]
 
@@ -50,7 +51,7 @@ class Recaller:
     ) -> Recall:
         """Return what memory has for the query. Never raises for a leg: see `degraded`."""
         started = time.perf_counter()
-        asked = strip_injected(query)[:MAX_QUERY]
+        asked = strip_injected(well_formed(query))[:MAX_QUERY]
         legs: dict[Leg, Callable[[], Awaitable[Any]]] = {
             "memories": lambda: self._memories(scope, asked, limit or self._settings.limit, task_id),
             "persona": lambda: self._persona(scope),

@@ -30,7 +30,7 @@ from memstrata.records.job import (
 )
 from memstrata.records.memory import MEMORY_TYPES, AppliesTo, MemoryDraft, MemoryRecord, MemoryType, NewMemory, Origin
 from memstrata.records.message import Message, NewMessage, Role
-from memstrata.records.scope import Profile, ProfileScope, Scope
+from memstrata.records.scope import Profile, ProfileScope, Scope, check_id
 
 __all__ = [
     "MEMORY_TYPES",
@@ -73,4 +73,5 @@ __all__ = [
     "Scope",
     "SessionTarget",
     "Target",
+    "check_id",
 ]

@@ -7,12 +7,25 @@ from typing import Literal
 
 from memstrata.errors import InvalidRequest
 
-__all__ = ["MAX_ID", "Profile", "ProfileScope", "Scope"]
+__all__ = ["MAX_ID", "Profile", "ProfileScope", "Scope", "check_id"]
 
 MAX_ID = 512
 
 ProfileScope = Literal["agent", "agent_user"]
 """Whether scenes and persona belong to an agent (the articles), or to each of its users separately."""
+
+
+def check_id(value: str, field: str, limit: int = MAX_ID) -> str:
+    """Return an id that a caller chose. Raises InvalidRequest if it is blank, too long, or no well-formed text."""
+    if not value.strip():
+        raise InvalidRequest("must not be empty", field=field)
+    if len(value) > limit:
+        raise InvalidRequest(f"at most {limit} characters, got {len(value)}", field=field)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InvalidRequest("holds a lone surrogate, which is no character", field=field) from None
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +52,7 @@ class Scope:
 
     def __post_init__(self) -> None:
         for part in ("instance", "team", "agent", "user"):
-            value = getattr(self, part)
-            if not value.strip():
-                raise InvalidRequest("must not be empty", field=part)
-            if len(value) > MAX_ID:
-                raise InvalidRequest(f"at most {MAX_ID} characters, got {len(value)}", field=part)
+            check_id(getattr(self, part), part)
 
     def profile(self, profile_scope: ProfileScope) -> Profile:
         """Return whose scenes and persona go with this scope."""

@@ -115,7 +115,8 @@ def record_line(mirrored: MirroredMemory) -> dict[str, Any]:
         "content": m.content,
         "priority": m.priority,
         "scene_name": m.scene_name,
-        "source_message_ids": list(mirrored.source_message_ids),
+        "source_message_ids": [one for _, one in mirrored.sources],
+        "sourceSeqs": [seq for seq, _ in mirrored.sources],
         "metadata": {**m.metadata, **{name: to_iso(at) for name, at in times.items() if at is not None}},
         "timestamps": [to_iso(at) for at in (m.happened_from, m.happened_to) if at is not None]
         or [to_iso(m.created_at)],

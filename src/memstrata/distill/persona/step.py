@@ -83,6 +83,8 @@ class PersonaStep:
                 "persona", PERSONA_PATH, body, "", 1, context.distiller.origin, created, now, draft.memory_seqs
             )
             r.profiles.write(profile, document)
+        elif state.persona is not None:  # the same words may rest on other memories now
+            r.profiles.add_sources(profile, state.persona.seq, draft.memory_seqs)
         r.profiles.portrait_done(profile, now, state.last_memory, state.last_document)
         outcome = RunRecord(
             "l3", "items" if changed else "nothing", 0, state.last_document, int(changed), 0,

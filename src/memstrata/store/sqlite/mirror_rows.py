@@ -26,7 +26,7 @@ FROM messages m JOIN sessions s ON s.id = m.session_key JOIN scopes c ON c.id = 
 _MEMORIES = f"SELECT {_SCOPE}, {MEMORY_COLUMNS} FROM memories m JOIN scopes c ON c.id = m.scope_id"
 _AFTER = "WHERE m.seq > ? ORDER BY m.seq LIMIT ?"
 _SOURCES = """
-SELECT m.message_id FROM memory_sources c JOIN messages m ON m.seq = c.message_seq WHERE c.memory_seq = ? ORDER BY m.seq
+SELECT m.seq, m.message_id FROM memory_sources c JOIN messages m ON m.seq = c.message_seq WHERE c.memory_seq = ? ORDER BY m.seq
 """
 _SUPERSEDES = "SELECT memory_id, version FROM memories WHERE superseded_by = ? ORDER BY seq"
 _PROGRESS = f"""
@@ -117,7 +117,7 @@ class MirrorRows:
             MirroredMemory(
                 Scope(*row[:4]),
                 memory_from_row(row[4:]),
-                tuple(one[0] for one in query(self._db, _SOURCES, (row[4],))),
+                tuple((one[0], one[1]) for one in query(self._db, _SOURCES, (row[4],))),
                 tuple((one[0], one[1]) for one in query(self._db, _SUPERSEDES, (row[4],))),
             )
             for row in query(self._db, sql, tuple(values))

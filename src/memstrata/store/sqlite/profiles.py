@@ -145,11 +145,15 @@ class SqliteProfiles:
         row = (number, d.kind, d.path, version, d.body, d.summary, d.heat, d.origin, d.created_at, d.updated_at)
         self._db.execute(_WRITE, row)
         seq = self._db.last_insert_rowid()
-        self._db.executemany(_ADD_SOURCE, [(seq, memory_seq, number) for memory_seq in d.memory_seqs])
-        self._mirror(profile, number)
+        self.add_sources(profile, seq, d.memory_seqs)
         return Document(
             seq, d.kind, d.path, version, d.body, d.summary, d.heat, d.origin, d.created_at, d.updated_at
         )  # fmt: skip
+
+    def add_sources(self, profile: Profile, document_seq: int, memory_seqs: Collection[int]) -> None:
+        number = ensure_profile(self._db, profile)
+        self._db.executemany(_ADD_SOURCE, [(document_seq, memory_seq, number) for memory_seq in memory_seqs])
+        self._mirror(profile, number)
 
     def retire(self, profile: Profile, kind: DocumentKind, path: str, now: Instant) -> bool:
         number = find_profile(self._db, profile)

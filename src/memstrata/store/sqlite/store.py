@@ -26,6 +26,7 @@ from memstrata.store.sqlite.migrations import migrate
 from memstrata.store.sqlite.mirror_rows import MirrorRows
 from memstrata.store.sqlite.profiles import SqliteProfiles
 from memstrata.store.sqlite.readers import Readers
+from memstrata.store.sqlite.restore import Restorer
 from memstrata.store.sqlite.writer import Writer
 
 __all__ = ["DATABASE_NAME", "LOCK_NAME", "SqliteRepositories", "SqliteStore", "lock_owner"]
@@ -47,6 +48,7 @@ class SqliteRepositories:
         self.jobs = SqliteJobs(connection)
         self.erasure = SqliteErasure(connection)
         self.mirror = MirrorRows(connection)
+        self.restorer = Restorer(connection)
 
 
 def lock_owner(folder: Path) -> dict[str, str | int] | None:
@@ -75,7 +77,7 @@ class SqliteStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.file = folder / DATABASE_NAME
-        self._lock = FileLock(folder / LOCK_NAME)
+        self._lock = FileLock(folder / LOCK_NAME, thread_local=False)  # taken in one thread, released in another
         self._writer = Writer(self._connect)
         self._readers = Readers(self.file, SqliteRepositories)
 
@@ -95,6 +97,15 @@ class SqliteStore:
 
     async def read(self, work: Callable[[Repositories], T], *, timeout_seconds: float = 10.0) -> T:
         return await self._readers.read(work, timeout_seconds)
+
+    async def restore(self, work: Callable[[Restorer], T]) -> T:
+        """Run `work` in one transaction on an empty database: for rebuilding it from files."""
+
+        def restoring(r: Repositories) -> T:
+            assert isinstance(r, SqliteRepositories)
+            return work(r.restorer)
+
+        return await self._writer.write(restoring)
 
     def health(self) -> ComponentHealth:
         return self._writer.health()

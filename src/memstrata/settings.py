@@ -117,7 +117,7 @@ class RecallSettings:
     max_characters: int = _option(4_000, "longest text of all recalled memories together", minimum=40)
     max_persona_characters: int = _option(2_400, "longest text of the injected persona", minimum=40)
     max_scenes: int = _option(15, "most scenes named in the injected index", minimum=0)
-    floor: float = _option(0.3, "least score of a recalled memory, 0 to 1", minimum=0, maximum=1)
+    floor: float = _option(0.12, "least score of a recalled memory, 0 to 1", minimum=0, maximum=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import asyncio
 import re
 import time
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Protocol
 
 from memstrata.errors import InvalidRequest
@@ -59,7 +60,12 @@ def milliseconds(seconds: float) -> int:
 def to_iso(instant: Instant) -> str:
     """Return `2026-01-02T03:04:05.678Z`. Instants outside the years 1 to 9999 are shown as the nearest one inside."""
     seconds, rest = divmod(min(max(instant, EARLIEST), LATEST), 1000)
-    return f"{(_EPOCH + timedelta(seconds=seconds)).replace(tzinfo=None).isoformat()}.{rest:03d}Z"
+    return f"{_seconds_to_iso(seconds)}.{rest:03d}Z"
+
+
+@lru_cache(maxsize=4096)  # rows that are written or shown together share their seconds
+def _seconds_to_iso(seconds: int) -> str:
+    return (_EPOCH + timedelta(seconds=seconds)).replace(tzinfo=None).isoformat()
 
 
 def from_iso(text: str, *, field: str = "") -> Instant:

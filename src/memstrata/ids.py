@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import os
+import random
 
 from memstrata.clock import Instant
 
 __all__ = ["file_name", "memory_id", "message_id", "request_id"]
 
+# Ids are names, not secrets. A generator of our own, seeded once, because each call to the system's gives up the
+# interpreter lock in the middle of a request.
+_RANDOM = random.Random(os.urandom(32))  # noqa: S311
+
 
 def message_id() -> str:
     """Return `msg-` and 16 hex digits. The contract shows 12; longer ids are allowed and collide less."""
-    return f"msg-{os.urandom(8).hex()}"
+    return f"msg-{_RANDOM.getrandbits(64):016x}"
 
 
 def memory_id(now: Instant) -> str:
     """Return `m_<epoch ms>_<8 hex>`."""
-    return f"m_{max(now, 10**12)}_{os.urandom(4).hex()}"
+    return f"m_{max(now, 10**12)}_{_RANDOM.getrandbits(32):08x}"
 
 
 def request_id() -> str:
     """Return `req-` and 16 hex digits."""
-    return f"req-{os.urandom(8).hex()}"
+    return f"req-{_RANDOM.getrandbits(64):016x}"
 
 
 def file_name(text: str) -> str:

@@ -50,6 +50,7 @@ from memstrata.records import (
     Recall,
     Receipt,
     Scope,
+    SessionTarget,
 )
 from memstrata.schedule import Arming, Engine, Handler, Housekeeping, PolicyPlanner, flush_step, layer_statuses
 from memstrata.search import MEMORIES, MESSAGES, retrieve
@@ -138,6 +139,13 @@ class Memory:
         idempotency_key: str | None = None,
     ) -> Receipt:
         """Store 1 to 100 messages of one session, durably and once. Raises InvalidRequest, Conflict, Unavailable."""
+        armed: list[Instant] = []
+
+        def arm(r: Repositories, target: SessionTarget) -> None:
+            due = self._arming.session(r, target)
+            if due is not None:
+                armed.append(due)
+
         work = append(
             scope,
             session_id,
@@ -145,10 +153,11 @@ class Memory:
             task_id=task_id,
             idempotency_key=idempotency_key,
             now=self._clock.now(),
-            arm=self._arming.session,
+            arm=arm,
         )
         receipt = await self._store.write(work)
-        self._engine.wake()
+        for due in armed:
+            self._engine.wake(due)
         return receipt
 
     async def messages(

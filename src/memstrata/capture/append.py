@@ -25,7 +25,7 @@ def append(
     task_id: str,
     idempotency_key: str | None,
     now: Instant,
-    arm: Callable[[Repositories, SessionTarget], None],
+    arm: Callable[[Repositories, SessionTarget], object],
 ) -> Callable[[Repositories], Receipt]:
     """Check a batch and return the work that stores it. `arm` puts the session's job in place.
 
@@ -38,7 +38,7 @@ def append(
         check_id(idempotency_key, "idempotency_key", MAX_KEY)
     prepared = accepted(messages, now)
     given = _distinct_ids(messages)
-    payload = fingerprint(messages, task_id)
+    payload = b"" if idempotency_key is None else fingerprint(messages, task_id)
     ids = tuple(message.message_id for message in prepared)
 
     def work(r: Repositories) -> Receipt:

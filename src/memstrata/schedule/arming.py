@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memstrata.clock import Clock
+from memstrata.clock import Clock, Instant
 from memstrata.records import Profile, ProfileTarget, SessionTarget
 from memstrata.schedule.policy import l1_due, l2_due, l3_reason
 from memstrata.settings import PipelineSettings
@@ -20,12 +20,14 @@ class Arming:
     settings: PipelineSettings
     clock: Clock
 
-    def session(self, r: Repositories, target: SessionTarget) -> None:
-        """Set L1 of a session for its waiting messages. Runs in the transaction that stores them."""
+    def session(self, r: Repositories, target: SessionTarget) -> Instant | None:
+        """Set L1 of a session for its waiting messages, and return when it is due. Runs in the write that stores them."""
         now = self.clock.now()
         due = l1_due(r.conversations.progress(target, self.settings.every_n), self.settings, now)
-        if due is not None:
-            r.jobs.arm("l1", target, due.at)
+        if due is None:
+            return None
+        r.jobs.arm("l1", target, due.at)
+        return due.at
 
     def profile(self, r: Repositories, profile: Profile) -> None:
         """Set L2 of a profile for its waiting memories; without any, L3 if it has a reason."""

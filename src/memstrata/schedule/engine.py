@@ -46,15 +46,17 @@ class Engine:
         self._origin = origin
         self._worker = f"{os.getpid()}"
         self._wake = asyncio.Event()
+        self._sleeps_until: Instant | None = None  # when the loop looks at the jobs again by itself
         self._changed = asyncio.Condition()
         self._stopping = False
         self._running: set[asyncio.Task[None]] = set()
         self._counts = {"done": 0, "retried": 0, "buried": 0, "lost": 0}
         self._failure = ""
 
-    def wake(self) -> None:
-        """Say that something may have become due."""
-        self._wake.set()
+    def wake(self, due: Instant = 0) -> None:
+        """Say that a job was set for `due`; without a time, that something may be due now."""
+        if self._sleeps_until is None or due < self._sleeps_until:
+            self._wake.set()
 
     def health(self) -> ComponentHealth:
         details = {**self._counts, "running": len(self._running)}
@@ -76,6 +78,7 @@ class Engine:
                 _LOG.error("%s", self._failure)
                 until = self._clock.now() + _PAUSE_AFTER_STORE_ERROR
             if not self._stopping:
+                self._sleeps_until = until
                 await self._clock.wait(self._wake, until)
 
     async def drain(self, seconds: float) -> None:

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from memstrata.clock import Clock, day_of, from_iso, milliseconds
 from memstrata.errors import MemstrataError
 from memstrata.records import ComponentHealth
@@ -23,6 +25,7 @@ __all__ = ["Mirror"]
 
 _LOG = logging.getLogger(__name__)
 _ROWS_A_PASS = 2_000
+_JSONL = msgspec.json.Encoder()
 
 
 class Mirror:
@@ -173,8 +176,7 @@ def _start(day: str) -> int:
 
 
 def _jsonl(lines: Iterable[dict[str, Any]]) -> bytes:
-    # Lone surrogates cannot be UTF-8: they are written as JSON escapes.
-    return b"".join(json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n" for line in lines)
+    return _JSONL.encode_lines(list(lines))
 
 
 def _append(file: Path, lines: list[dict[str, Any]], recorded: int) -> int | None:
@@ -227,4 +229,4 @@ def _write_profile(folder: Path, mirrored: MirroredProfile) -> None:
 
 
 def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "backslashreplace")
+    return text.encode()

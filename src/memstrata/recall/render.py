@@ -20,7 +20,7 @@ from memstrata.text.markers import escape, wrap
 __all__ = ["render_memories", "render_profile"]
 
 _LEAST_USEFUL = 40  # a memory cut shorter than this says nothing
-_MIDNIGHT = "T00:00:00.000Z"
+_DAY_ENDS = ("T00:00:00.000Z", "T23:59:59.999Z")
 
 
 def render_memories(hits: Sequence[Hit[MemoryRecord]], settings: RecallSettings) -> str:
@@ -70,7 +70,7 @@ def _time(memory: MemoryRecord) -> str:
 
 def _moment(instant: int) -> str:
     text = to_iso(instant)
-    return text[:10] if text.endswith(_MIDNIGHT) else f"{text[:16]}Z"
+    return text[:10] if text.endswith(_DAY_ENDS) else f"{text[:16]}Z"
 
 
 def _scene_line(scene: Document, heat: str) -> str:

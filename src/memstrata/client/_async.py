@@ -1,0 +1,261 @@
+"""The asynchronous client: `MemoryClient` with coroutines. What is sent and read is written once, in `_calls`."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import EllipsisType, TracebackType
+from typing import Self, TypeVar
+
+import httpx
+
+from memstrata.client._calls import Call, Calls, MessageLike, Time
+from memstrata.client._errors import Unavailable
+from memstrata.client._exchange import (
+    base_headers,
+    base_url,
+    interpret,
+    pause_before_retry,
+    request_of,
+    unreachable,
+)
+from memstrata.client._results import (
+    Evidence,
+    Found,
+    Health,
+    LayerLoad,
+    Memory,
+    Message,
+    Page,
+    Persona,
+    PipelineStatus,
+    Recall,
+    Receipt,
+    Scene,
+    SceneText,
+)
+
+__all__ = ["AsyncMemoryClient"]
+
+T = TypeVar("T")
+
+
+class AsyncMemoryClient:
+    """Memory of one agent for one user, on a Memstrata server, as coroutines.
+
+    Every call raises `MemstrataClientError` or one of its branches, and nothing else once the client exists. Lost
+    connections and 503 are retried up to three times where repeating cannot do harm; `add` always carries an
+    idempotency key, so it never stores a turn twice. Times are aware `datetime` or ISO text; ranges are inclusive.
+    Without a session of its own, a read covers all sessions of the scope.
+    """
+
+    def __init__(
+        self,
+        endpoint: str = "http://127.0.0.1:8420",
+        *,
+        api_key: str = "local",
+        instance: str = "default",
+        team: str,
+        agent: str,
+        user: str,
+        session: str | None = None,
+        task: str | None = None,
+        timeout: float = 30.0,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        """Nothing is sent yet. `timeout` is in seconds and for one try. Raises ValueError for an empty argument."""
+        self._calls = Calls(team, agent, user, session, task)
+        self._timeout = timeout
+        self._pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+        self._http = httpx.AsyncClient(
+            base_url=base_url(endpoint), headers=base_headers(api_key, instance), transport=transport
+        )
+
+    def with_scope(
+        self,
+        *,
+        team: str | None = None,
+        agent: str | None = None,
+        user: str | None = None,
+        session: str | EllipsisType | None = ...,
+        task: str | EllipsisType | None = ...,
+    ) -> Self:
+        """Return a client for another scope over the same connection. None clears the session or the task."""
+        other = copy.copy(self)
+        other._calls = self._calls.narrowed(team, agent, user, session, task)
+        return other
+
+    async def aclose(self) -> None:
+        """Close the connection, also for the clients that `with_scope` returned."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def add(
+        self, messages: Sequence[MessageLike], *, session: str | None = None, idempotency_key: str | None = None
+    ) -> Receipt:
+        """Append 1 to 100 messages of the roles `user` and `assistant` to a session.
+
+        Give your own key when a call must stay harmless across restarts of your program.
+        """
+        return await self._send(self._calls.add(messages, session, idempotency_key))
+
+    async def messages(
+        self,
+        *,
+        session: str | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+    ) -> Page[Message]:
+        """Page through messages, newest first, 20 at a time unless told otherwise."""
+        return await self._send(self._calls.messages(session, since, until, limit, offset))
+
+    async def count_messages(
+        self, *, session: str | None = None, since: Time | None = None, until: Time | None = None
+    ) -> int:
+        """Count messages."""
+        return await self._send(self._calls.count_messages(session, since, until))
+
+    async def search_messages(
+        self,
+        query: str,
+        *,
+        session: str | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        limit: int | None = None,
+    ) -> Found[Message]:
+        """Find messages, best first, 5 unless told otherwise."""
+        return await self._send(self._calls.search_messages(query, session, since, until, limit))
+
+    async def delete_messages(self, *, message_ids: Sequence[str] = (), session_ids: Sequence[str] = ()) -> int:
+        """Delete messages or whole sessions, with what was distilled from them alone; return how many messages went."""
+        return await self._send(self._calls.delete_messages(message_ids, session_ids))
+
+    async def memories(
+        self,
+        *,
+        type: str | None = None,  # noqa: A002
+        since: Time | None = None,
+        until: Time | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+    ) -> Page[Memory]:
+        """Page through memories, last changed first, 20 at a time unless told otherwise."""
+        return await self._send(self._calls.memories(type, since, until, limit, offset))
+
+    async def count_memories(
+        self,
+        *,
+        type: str | None = None,  # noqa: A002
+        since: Time | None = None,
+        until: Time | None = None,
+    ) -> int:
+        """Count memories."""
+        return await self._send(self._calls.count_memories(type, since, until))
+
+    async def search(
+        self,
+        query: str,
+        *,
+        type: str | None = None,  # noqa: A002
+        since: Time | None = None,
+        until: Time | None = None,
+        limit: int | None = None,
+    ) -> Found[Memory]:
+        """Find memories, best first, 5 unless told otherwise."""
+        return await self._send(self._calls.search(query, type, since, until, limit))
+
+    async def update_memory(self, memory_id: str, content: str, *, scene_name: str | None = None) -> int:
+        """Write a new version of a memory and return its number."""
+        return await self._send(self._calls.update_memory(memory_id, content, scene_name))
+
+    async def delete_memories(self, memory_ids: Sequence[str]) -> int:
+        """Delete memories and return how many went."""
+        return await self._send(self._calls.delete_memories(memory_ids))
+
+    async def scenes(self, *, prefix: str = "") -> tuple[Scene, ...]:
+        """List scenes, hottest first."""
+        return await self._send(self._calls.scenes(prefix))
+
+    async def read_scene(self, path: str) -> SceneText | None:
+        """Read a scene; None where there is none."""
+        return await self._send(self._calls.read_scene(path))
+
+    async def write_scene(self, path: str, content: str, *, summary: str | None = None) -> int:
+        """Write a new version of a scene that exists and return its number."""
+        return await self._send(self._calls.write_scene(path, content, summary))
+
+    async def remove_scene(self, path: str) -> None:
+        """Remove a scene, or all under a path that ends in `/`."""
+        await self._send(self._calls.remove_scene(path))
+
+    async def persona(self) -> Persona | None:
+        """Read the persona with its index of scenes; None where there is none yet."""
+        return await self._send(self._calls.persona())
+
+    async def write_persona(self, content: str) -> int:
+        """Write a new version of the persona and return its number."""
+        return await self._send(self._calls.write_persona(content))
+
+    async def recall(
+        self,
+        query: str,
+        *,
+        limit: int | None = None,
+        budget_ms: int | None = None,
+        include: Sequence[str] | None = None,
+    ) -> Recall:
+        """Return what belongs into the next prompt. `include` names some of `memories`, `persona`, `scenes`."""
+        return await self._send(self._calls.recall(query, limit, budget_ms, include))
+
+    async def trace(self, memory_id: str) -> Evidence:
+        """Return why a memory exists."""
+        return await self._send(self._calls.trace(memory_id))
+
+    async def status(self, *, session: str | None = None) -> PipelineStatus:
+        """Return what waits to be distilled in this scope."""
+        return await self._send(self._calls.status(session))
+
+    async def flush(self, *, session: str | None = None, wait_seconds: float = 30.0) -> PipelineStatus:
+        """Distill what waits now; return when it is done or the wait, at most 300 seconds, is over."""
+        return await self._send(self._calls.flush(session, wait_seconds))
+
+    async def retry(self) -> int:
+        """Put dead letters back into the queue and return how many."""
+        return await self._send(self._calls.retry())
+
+    async def load(self) -> Mapping[str, LayerLoad]:
+        """Return the load of the whole instance, by layer."""
+        return await self._send(self._calls.load())
+
+    async def health(self) -> Health:
+        """Return the state of the server."""
+        return await self._send(self._calls.health())
+
+    async def _send(self, call: Call[T]) -> T:
+        attempt = 0
+        while True:
+            try:
+                return call.read(interpret(await self._exchange(call)))
+            except Unavailable as error:
+                pause = pause_before_retry(error, attempt, repeatable=call.repeatable)
+                if pause is None:
+                    raise
+            await self._pause(pause)
+            attempt += 1
+
+    async def _exchange(self, call: Call[T]) -> httpx.Response:
+        try:
+            return await self._http.request(**request_of(call, self._timeout))
+        except httpx.HTTPError as error:
+            raise unreachable(error) from error

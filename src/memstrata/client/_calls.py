@@ -1,0 +1,267 @@
+"""The requests behind the verbs: path, body, how the answer is read. Written once for both clients; no I/O here."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import EllipsisType
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from memstrata.client._results import (
+    Data,
+    Evidence,
+    Found,
+    Health,
+    LayerLoad,
+    Memory,
+    Message,
+    Page,
+    Persona,
+    PipelineStatus,
+    Recall,
+    Receipt,
+    Scene,
+    SceneText,
+    hits,
+    page,
+)
+
+__all__ = ["Call", "Calls", "MessageLike", "Time"]
+
+T = TypeVar("T")
+
+MessageLike: TypeAlias = tuple[str, str] | Mapping[str, Any]
+"""`(role, content)`, or a mapping with `role`, `content` and optionally `timestamp`, `recorded_at`, `id`."""
+
+Time: TypeAlias = datetime | str
+"""An aware `datetime`, or text such as 2026-01-02T03:04:05Z."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """One request. Without a body it is a GET."""
+
+    path: str
+    body: Data | None
+    read: Callable[[Data], T]
+    repeatable: bool = True  # sending it twice has the effect of sending it once, and the same answer
+    wait_seconds: float = 0.0  # how long the server may take on purpose
+    headers: Mapping[bytes, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """Builds requests about one scope. A session or task of None is not sent, and so does not narrow a read."""
+
+    team: str
+    agent: str
+    user: str
+    session: str | None
+    task: str | None
+
+    def __post_init__(self) -> None:
+        for name in ("team", "agent", "user"):
+            if not getattr(self, name).strip():
+                raise ValueError(f"{name} must not be empty")
+
+    def narrowed(
+        self,
+        team: str | None,
+        agent: str | None,
+        user: str | None,
+        session: str | EllipsisType | None,
+        task: str | EllipsisType | None,
+    ) -> Calls:
+        """Return the same for another scope. None keeps an id of the scope and clears a session or task."""
+        return Calls(
+            team=self.team if team is None else team,
+            agent=self.agent if agent is None else agent,
+            user=self.user if user is None else user,
+            session=self.session if isinstance(session, EllipsisType) else session,
+            task=self.task if isinstance(task, EllipsisType) else task,
+        )
+
+    def add(self, messages: Sequence[MessageLike], session: str | None, idempotency_key: str | None) -> Call[Receipt]:
+        session = session or self.session
+        if not session:
+            raise ValueError("add needs a session: give one here or to the client")
+        body = {
+            "session_id": session,
+            "messages": [_message(item) for item in messages],
+            "idempotency_key": idempotency_key or uuid.uuid4().hex,
+        }
+        return self._post("/v3/conversation/add", body, Receipt.read)
+
+    def messages(
+        self, session: str | None, since: Time | None, until: Time | None, limit: int | None, offset: int | None
+    ) -> Call[Page[Message]]:
+        body = {**self._session(session), **_window(since, until), "limit": limit, "offset": offset}
+        return self._post(
+            "/v3/conversation/query", body, lambda data: page(Message.read, data["messages"], data["total"])
+        )
+
+    def count_messages(self, session: str | None, since: Time | None, until: Time | None) -> Call[int]:
+        return self._post("/v3/conversation/count", {**self._session(session), **_window(since, until)}, _total)
+
+    def search_messages(
+        self, query: str, session: str | None, since: Time | None, until: Time | None, limit: int | None
+    ) -> Call[Found[Message]]:
+        body = {"query": query, **self._session(session), **_window(since, until), "limit": limit}
+        return self._post(
+            "/v3/conversation/search",
+            body,
+            lambda data: Found(hits(Message.read, data["messages"]), tuple(data.get("degraded", ()))),
+        )
+
+    def delete_messages(self, message_ids: Sequence[str], session_ids: Sequence[str]) -> Call[int]:
+        # A session in the body would be deleted whole; in the header it only tells where the caller is.
+        headers = {b"x-tdai-session-id": self.session.encode()} if self.session else {}
+        body = {"message_ids": list(message_ids) or None, "session_ids": list(session_ids) or None}
+        return self._post("/v3/conversation/delete", body, _deleted, repeatable=False, headers=headers)
+
+    def memories(
+        self,
+        kind: str | None,
+        since: Time | None,
+        until: Time | None,
+        limit: int | None,
+        offset: int | None,
+    ) -> Call[Page[Memory]]:
+        body = {**self._session(None), "type": kind, **_window(since, until), "limit": limit, "offset": offset}
+        return self._post("/v3/atomic/query", body, lambda data: page(Memory.read, data["items"], data["total"]))
+
+    def count_memories(self, kind: str | None, since: Time | None, until: Time | None) -> Call[int]:
+        return self._post("/v3/atomic/count", {**self._session(None), "type": kind, **_window(since, until)}, _total)
+
+    def search(
+        self,
+        query: str,
+        kind: str | None,
+        since: Time | None,
+        until: Time | None,
+        limit: int | None,
+    ) -> Call[Found[Memory]]:
+        body = {"query": query, **self._session(None), "type": kind, **_window(since, until), "limit": limit}
+        return self._post(
+            "/v3/atomic/search",
+            body,
+            lambda data: Found(hits(Memory.read, data["items"]), tuple(data.get("degraded", ()))),
+        )
+
+    def update_memory(self, memory_id: str, content: str, scene_name: str | None) -> Call[int]:
+        body = {**self._session(None), "id": memory_id, "content": content, "background": scene_name}
+        return self._post(
+            "/v3/atomic/update", body, lambda data: int(str(data["version"]).removeprefix("v")), repeatable=False
+        )
+
+    def delete_memories(self, memory_ids: Sequence[str]) -> Call[int]:
+        body = {**self._session(None), "ids": list(memory_ids)}
+        return self._post("/v3/atomic/delete", body, _deleted, repeatable=False)
+
+    def scenes(self, prefix: str) -> Call[tuple[Scene, ...]]:
+        return self._post(
+            "/v3/scenario/ls",
+            {"path_prefix": prefix or None},
+            lambda data: tuple(Scene.read(entry) for entry in data["entries"]),
+        )
+
+    def read_scene(self, path: str) -> Call[SceneText | None]:
+        return self._post("/v3/scenario/read", {"path": path}, SceneText.read_if_any)
+
+    def write_scene(self, path: str, content: str, summary: str | None) -> Call[int]:
+        body = {"path": path, "content": content, "summary": summary}
+        return self._post("/v3/scenario/write", body, _version, repeatable=False)
+
+    def remove_scene(self, path: str) -> Call[None]:
+        return self._post("/v3/scenario/rm", {"path": path}, _nothing)
+
+    def persona(self) -> Call[Persona | None]:
+        return self._post("/v3/core/read", {}, Persona.read_if_any)
+
+    def write_persona(self, content: str) -> Call[int]:
+        return self._post("/v3/core/write", {"content": content}, _version, repeatable=False)
+
+    def recall(
+        self, query: str, limit: int | None, budget_ms: int | None, include: Sequence[str] | None
+    ) -> Call[Recall]:
+        body = {
+            "query": query,
+            "limit": limit,
+            "budget_ms": budget_ms,
+            "include": None if include is None else list(include),
+        }
+        return self._post("/v3/recall", body, Recall.read)
+
+    def trace(self, memory_id: str) -> Call[Evidence]:
+        return self._post("/v3/trace", {"id": memory_id}, Evidence.read)
+
+    def status(self, session: str | None) -> Call[PipelineStatus]:
+        return self._post("/v3/pipeline/status", self._session(session), PipelineStatus.read)
+
+    def flush(self, session: str | None, wait_seconds: float) -> Call[PipelineStatus]:
+        body = {**self._session(session), "wait_seconds": wait_seconds}
+        return self._post("/v3/pipeline/flush", body, PipelineStatus.read, wait_seconds=wait_seconds)
+
+    def retry(self) -> Call[int]:
+        return self._post("/v3/pipeline/retry", {}, lambda data: int(data["retried"]), repeatable=False)
+
+    def load(self) -> Call[Mapping[str, LayerLoad]]:
+        return self._post("/v2/pipeline/status", {}, LayerLoad.read_all)
+
+    def health(self) -> Call[Health]:
+        return Call("/health", None, Health.read)
+
+    def _session(self, session: str | None) -> dict[str, Any]:
+        return {"session_id": session or self.session}
+
+    def _post(
+        self,
+        path: str,
+        body: Data,
+        read: Callable[[Data], T],
+        *,
+        repeatable: bool = True,
+        wait_seconds: float = 0.0,
+        headers: Mapping[bytes, bytes] | None = None,
+    ) -> Call[T]:
+        ids = {"team_id": self.team, "agent_id": self.agent, "user_id": self.user, "task_id": self.task}
+        given = {key: value for key, value in {**ids, **body}.items() if value is not None}
+        return Call(path, given, read, repeatable, wait_seconds, headers or {})
+
+
+def _message(item: MessageLike) -> dict[str, Any]:
+    if isinstance(item, tuple):
+        role, content = item
+        return {"role": role, "content": content}
+    return {key: _iso(value) if isinstance(value, datetime) else value for key, value in item.items()}
+
+
+def _window(since: Time | None, until: Time | None) -> dict[str, str | None]:
+    return {
+        "time_start": _iso(since) if isinstance(since, datetime) else since,
+        "time_end": _iso(until) if isinstance(until, datetime) else until,
+    }
+
+
+def _iso(time: datetime) -> str:
+    if time.tzinfo is None:
+        raise ValueError("a datetime without a time zone could mean any instant; give it one")
+    return time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+
+
+def _total(data: Data) -> int:
+    return int(data["total"])
+
+
+def _deleted(data: Data) -> int:
+    return int(data["deleted_count"])
+
+
+def _version(data: Data) -> int:
+    return int(data["version"])
+
+
+def _nothing(_: Data) -> None:
+    return None

@@ -1,0 +1,138 @@
+"""The ASGI application: the gate, the table of routes, and the order of checks between them.
+
+Order on the data plane (wire contract §2.3, without opening anything for a caller who turns out to be wrong): gateway
+key · bearer and instance · body · scope 422 · session 422 · schema 400 · handler.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from starlette.routing import Route as StarletteRoute
+from starlette.routing import Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from memstrata.errors import InvalidRequest, Unauthorized
+from memstrata.server.body import read_body
+from memstrata.server.call import Call, InstanceCall, InstanceWide, Scoped, SessionUse
+from memstrata.server.caller import check_key, idempotency_key, instance_of, scope_of, session_of, task_of
+from memstrata.server.envelope import Answer, IncompleteIds, not_found, send_answer, success
+from memstrata.server.gate import Gate
+from memstrata.server.handlers import operations
+from memstrata.server.metrics import Metrics
+from memstrata.server.requests import Request, decode
+from memstrata.server.routes import ROUTES, Operation, Route
+from memstrata.settings import ServerSettings
+
+if TYPE_CHECKING:
+    from memstrata.memory import Memory
+
+__all__ = ["create_app"]
+
+Headers = dict[bytes, bytes]
+
+# Reads the ids of any JSON object, whatever else is in it.
+_IDS = msgspec.json.Decoder(Request)
+
+
+def create_app(memory: Memory, settings: ServerSettings) -> ASGIApp:
+    """Return the HTTP API over an open `Memory`. The caller opens and closes it; the application has no lifespan."""
+    metrics = Metrics()
+    endpoints = [StarletteRoute(route.path, _endpoint(route, memory, settings, metrics)) for route in ROUTES]
+    return Gate(Router(endpoints, redirect_slashes=False, default=_unknown), settings, metrics)
+
+
+def _endpoint(route: Route, memory: Memory, settings: ServerSettings, metrics: Metrics) -> ASGIApp:
+    if isinstance(route.handler, str):
+        return _OperationEndpoint(route.handler, memory, settings.api_key.encode(), metrics)
+    return _DataEndpoint(route.request, route.handler, memory, settings)
+
+
+class _DataEndpoint:
+    """A route of the data plane: everything between the gate and the handler."""
+
+    def __init__(
+        self, request: type[Request], handler: Scoped | InstanceWide, memory: Memory, settings: ServerSettings
+    ) -> None:
+        self._decoder = msgspec.json.Decoder(request)
+        self._handler = handler
+        self._memory = memory
+        self._limit = settings.max_body_bytes
+        self._always_session = settings.require_session == "always"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "POST":
+            await _unknown(scope, receive, send)
+            return
+        headers: Headers = dict(scope["headers"])
+        instance = instance_of(headers)
+        body = await read_body(headers, receive, self._limit)
+        handler = self._handler
+        if isinstance(handler, Scoped):
+            data = await handler.handle(self._call(headers, instance, body, handler.session))
+        else:
+            data = await handler.handle(InstanceCall(self._memory, instance, decode(self._decoder, body)))
+        await send_answer(success(data), send)
+
+    def _call(self, headers: Headers, instance: str, body: bytes, session_use: SessionUse) -> Call[Any]:
+        try:
+            request = decode(self._decoder, body)
+        except InvalidRequest:
+            # The ids are checked before the rest, so that a client which sends neither hears of the ids first.
+            ids = decode(_IDS, body)
+            scope_of(headers, ids, instance)
+            self._session(headers, ids, session_use)
+            raise
+        return Call(
+            self._memory,
+            scope_of(headers, request, instance),
+            request,
+            self._session(headers, request, session_use),
+            task_of(headers, request),
+            idempotency_key(headers),
+        )
+
+    def _session(self, headers: Headers, request: Request, use: SessionUse) -> str | None:
+        if use is SessionUse.IGNORED:
+            return None
+        session_id = session_of(headers, request)
+        if not session_id and (use is SessionUse.REQUIRED or self._always_session):
+            raise IncompleteIds("missing session_id: give it as text in the body, or as header x-tdai-session-id")
+        if session_id == "" and use is SessionUse.FILTER:
+            raise InvalidRequest("must not be blank; leave it out to read all sessions", field="session_id")
+        return session_id
+
+
+class _OperationEndpoint:
+    """`/health` and `/metrics`."""
+
+    def __init__(self, operation: Operation, memory: Memory, key: bytes, metrics: Metrics) -> None:
+        self._operation = operation
+        self._memory = memory
+        self._key = key
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "GET":
+            await _unknown(scope, receive, send)
+        elif self._operation == "metrics":
+            await send_answer(await self._metrics.render(await self._memory.health()), send)
+        else:
+            await send_answer(await self._health(scope), send)
+
+    async def _health(self, scope: Scope) -> Answer:
+        return await operations.health(self._memory, with_details=self._may_call(dict(scope["headers"])))
+
+    def _may_call(self, headers: Headers) -> bool:
+        if not self._key:
+            return True
+        try:
+            check_key(headers, self._key)
+        except Unauthorized:
+            return False
+        return True
+
+
+async def _unknown(scope: Scope, receive: Receive, send: Send) -> None:
+    await send_answer(not_found(scope["method"], scope["path"]), send)

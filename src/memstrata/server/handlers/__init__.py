@@ -1,0 +1,1 @@
+"""What each route does: one module per layer, one coroutine per route."""

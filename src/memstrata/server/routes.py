@@ -1,0 +1,93 @@
+"""The table of everything that the server answers: path, verb, what it accepts, what it does.
+
+The application is built from it and a test walks it, so a route cannot be added without the checks of all others.
+Frequent ones come first, because they are tried in this order. Source: wire contract §13; `docs/compatibility.md`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from memstrata.server.call import InstanceWide, Scoped, SessionUse
+from memstrata.server.handlers import atomic, conversation, pipeline, profile, recall
+from memstrata.server.requests import (
+    ClearRequest,
+    ConversationAdd,
+    ConversationCount,
+    ConversationDelete,
+    ConversationQuery,
+    ConversationSearch,
+    CoreWrite,
+    FlushRequest,
+    MemoryCount,
+    MemoryDelete,
+    MemoryQuery,
+    MemorySearch,
+    MemoryUpdate,
+    RecallRequest,
+    Request,
+    SceneList,
+    ScenePath,
+    SceneWrite,
+    TraceRequest,
+)
+
+__all__ = ["ROUTES", "Operation", "Route"]
+
+Operation = Literal["health", "metrics"]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One row. Operations are GET without a body; everything else is POST with a JSON object."""
+
+    path: str
+    request: type[Request]
+    handler: Scoped | InstanceWide | Operation
+
+    @property
+    def method(self) -> Literal["GET", "POST"]:
+        return "GET" if isinstance(self.handler, str) else "POST"
+
+
+_WRITES = SessionUse.REQUIRED
+_FILTERS = SessionUse.FILTER
+_NAMED = SessionUse.NAMED
+
+# Under /v3 and, as the contract has it, under /v2 as well.
+_SHARED: tuple[tuple[str, type[Request], Scoped], ...] = (
+    ("/conversation/add", ConversationAdd, Scoped(conversation.add, _WRITES)),
+    ("/atomic/search", MemorySearch, Scoped(atomic.search, _NAMED)),
+    ("/core/read", Request, Scoped(profile.read_core)),
+    ("/scenario/ls", SceneList, Scoped(profile.list_scenes)),
+    ("/conversation/search", ConversationSearch, Scoped(conversation.search, _FILTERS)),
+    ("/conversation/query", ConversationQuery, Scoped(conversation.query, _FILTERS)),
+    ("/conversation/delete", ConversationDelete, Scoped(conversation.delete, _NAMED)),
+    ("/atomic/query", MemoryQuery, Scoped(atomic.query, _NAMED)),
+    ("/atomic/update", MemoryUpdate, Scoped(atomic.update, _NAMED)),
+    ("/atomic/delete", MemoryDelete, Scoped(atomic.delete, _NAMED)),
+    ("/scenario/read", ScenePath, Scoped(profile.read_scene)),
+    ("/scenario/write", SceneWrite, Scoped(profile.write_scene)),
+    ("/scenario/rm", ScenePath, Scoped(profile.remove_scene)),
+    ("/core/write", CoreWrite, Scoped(profile.write_core)),
+)
+
+ROUTES: tuple[Route, ...] = (
+    Route("/v3/conversation/add", ConversationAdd, Scoped(conversation.add, _WRITES)),
+    Route("/v3/recall", RecallRequest, Scoped(recall.recall)),
+    *(Route(f"/v3{path}", request, handler) for path, request, handler in _SHARED[1:]),
+    Route("/v3/conversation/count", ConversationCount, Scoped(conversation.count, _FILTERS)),
+    Route("/v3/atomic/count", MemoryCount, Scoped(atomic.count, _NAMED)),
+    Route("/v3/scenario/count", SceneList, Scoped(profile.count_scenes)),
+    Route("/v3/core/count", Request, Scoped(profile.count_core)),
+    Route("/v3/trace", TraceRequest, Scoped(recall.trace)),
+    Route("/v3/pipeline/status", Request, Scoped(pipeline.status, _FILTERS)),
+    Route("/v3/pipeline/flush", FlushRequest, Scoped(pipeline.flush, _FILTERS)),
+    Route("/v3/pipeline/retry", Request, Scoped(pipeline.retry)),
+    Route("/v3/chat-memory/clear", ClearRequest, InstanceWide(atomic.clear)),
+    Route("/health", Request, "health"),
+    Route("/metrics", Request, "metrics"),
+    Route("/v2/pipeline/status", Request, InstanceWide(pipeline.load)),
+    *(Route(f"/v2{path}", request, handler) for path, request, handler in _SHARED),
+)

@@ -1,0 +1,5 @@
+"""The distiller that needs no model."""
+
+from memstrata.distill.rules.distiller import RulesDistiller
+
+__all__ = ["RulesDistiller"]

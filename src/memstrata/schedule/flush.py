@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memstrata.clock import Instant
-from memstrata.records import Profile, Scope
+from memstrata.records import JobKind, Profile, Scope
 from memstrata.store.protocol import Repositories
 
 __all__ = ["flush_step"]
@@ -25,11 +25,15 @@ def flush_step(r: Repositories, scope: Scope, profile: Profile, session_id: str 
     target, state = r.profiles.target(profile), r.profiles.state(profile)
     if left or target is None or state is None:
         return left
-    for kind, waits in (("l2", state.unconsumed > 0), ("l3", state.scenes > 0 and state.changed_scenes > 0)):
+    layers: tuple[tuple[JobKind, bool], ...] = (
+        ("l2", state.unconsumed > 0),
+        ("l3", state.scenes > 0 and state.changed_scenes > 0),
+    )
+    for kind, waits in layers:
         job = jobs.get((kind, target.key))
         if job is not None and (job.state == "running" or (job.state == "waiting" and job.last_error)):
             return True
         if waits and (job is None or job.state != "dead"):
-            r.jobs.arm(kind, target, now, only_earlier=True)  # type: ignore[arg-type]
+            r.jobs.arm(kind, target, now, only_earlier=True)
             return True
     return False

@@ -70,6 +70,7 @@ class Engine:
         """Work until stopped."""
         while not self._stopping:
             self._wake.clear()
+            self._sleeps_until = None  # whatever is set from here on may come too late for this look
             try:
                 until = await self._start_due_jobs()
                 self._failure = ""

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from memstrata.records import Scope
 
-__all__ = ["KeywordHit", "KeywordSource", "selective", "weigh"]
+__all__ = ["KeywordHit", "KeywordSource", "attainable", "selective", "weigh"]
 
 T = TypeVar("T")
 W = TypeVar("W", contravariant=True)
@@ -68,8 +68,7 @@ def weigh(
     `frequencies` are document frequencies in the scope, `size` its number of rows. 1.0 is about what a row of usual
     length reaches that holds every term of the query once.
     """
-    weights = {term: _information(frequencies.get(term, 0), size) for term in query}
-    most = 1.2 * sum(weights.values())
+    weights, most = _weights(query, frequencies, size)
     hits = []
     for row in rows:
         counts = Counter(terms_of(row))
@@ -79,6 +78,18 @@ def weigh(
             total = sum(weights[term] * counts[term] * (K1 + 1) / (counts[term] + norm) for term in held)
             hits.append(KeywordHit(row, min(1.0, total / most), held))
     return sorted(hits, key=lambda hit: -hit.score)
+
+
+def attainable(terms: Collection[str], query: Sequence[str], frequencies: Mapping[str, int], size: int) -> float:
+    """Return a score that no row reaches which holds only `terms` of the query, however often it repeats them."""
+    weights, most = _weights(query, frequencies, size)
+    return sum(weights[term] for term in terms) * (K1 + 1) / most
+
+
+def _weights(query: Sequence[str], frequencies: Mapping[str, int], size: int) -> tuple[dict[str, float], float]:
+    """Return how much each term of a query tells, and what makes a score of 1.0."""
+    weights = {term: _information(frequencies.get(term, 0), size) for term in query}
+    return weights, 1.2 * sum(weights.values())
 
 
 def _information(frequency: int, size: int) -> float:

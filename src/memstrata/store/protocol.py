@@ -2,7 +2,8 @@
 
 `Store.write(work)` calls `work` with the repositories inside one transaction: all of it is durable when the call
 returns, or none of it happened. Works of many callers may share one commit. `Store.read(work)` runs beside the writer on
-a snapshot. A work is a plain function: it must not wait for anything but the repositories.
+a snapshot. A work is a plain function: it must not wait for anything but the repositories, and it may be run again, so
+it must not act on anything else.
 
 Every method takes the scope or the profile it acts for, in itself or inside a target; a query without one does not
 exist. Every backend passes the same tests (`tests/contract`).
@@ -11,7 +12,7 @@ exist. Every backend passes the same tests (`tests/contract`).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
 
 from memstrata.clock import Instant
@@ -150,11 +151,15 @@ class MirroredProfile:
 
 @dataclass(frozen=True, slots=True)
 class StaleFile:
-    """Mirror files that must be written anew: a day of an instance, or all of a profile."""
+    """Mirror files that must be written anew: a day of an instance, its progress, or all of a profile.
 
-    kind: str  # "conversations", "records" or "profile"
+    `marks` counts how often that was said. Clearing a file takes back the marks that were read and no later one.
+    """
+
+    kind: str  # "conversations", "records", "progress" or "profile"
     instance: str
     name: str
+    marks: int = field(default=1, compare=False)
 
 
 class Conversations(Protocol):

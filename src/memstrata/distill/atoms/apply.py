@@ -12,7 +12,7 @@ from memstrata.clock import Instant
 from memstrata.distill.protocol import Decision, Decisions
 from memstrata.distill.run import StepContext
 from memstrata.ids import memory_id
-from memstrata.records import AppliesTo, MemoryDraft, MemoryRecord, NewMemory, Profile, SessionTarget
+from memstrata.records import AppliesTo, MemoryDraft, MemoryRecord, Message, NewMemory, Profile, SessionTarget
 from memstrata.store.protocol import Repositories
 
 __all__ = ["Applied", "apply_decisions"]
@@ -32,7 +32,6 @@ class Applied:
 def apply_decisions(
     r: Repositories,
     target: SessionTarget,
-    task_id: str,
     profile: Profile,
     decisions: Decisions,
     context: StepContext,
@@ -42,10 +41,10 @@ def apply_decisions(
     scope = target.scope
     total = Applied()
     for decision in decisions.items:
-        sources = tuple(m.seq for m in r.conversations.by_seq(scope, decision.draft.source_seqs))
-        if not sources or r.memories.buried(scope, decision.draft.content, max(sources)):
+        sources = r.conversations.by_seq(scope, decision.draft.source_seqs)
+        if not sources or r.memories.buried(scope, decision.draft.content, sources[-1].seq):
             continue
-        one = _apply(r, target, task_id, profile, decision, sources, context, now)
+        one = _apply(r, target, profile, decision, sources, context, now)
         total = Applied(total.written + one.written, total.retired + one.retired, total.supported + one.supported)
     return total
 
@@ -53,27 +52,27 @@ def apply_decisions(
 def _apply(
     r: Repositories,
     target: SessionTarget,
-    task_id: str,
     profile: Profile,
     decision: Decision,
-    sources: tuple[int, ...],
+    sources: tuple[Message, ...],
     context: StepContext,
     now: Instant,
 ) -> Applied:
     scope, draft = target.scope, decision.draft
+    cited = {message.seq for message in sources}
     same = r.memories.by_content(scope, draft.content)
     if same is not None:  # the exact gate, on every path and without a model
-        r.memories.add_sources(scope, same.seq, sources)
+        r.memories.add_sources(scope, same.seq, cited)
         return Applied(supported=1)
     targets = r.memories.live_by_seq(scope, decision.target_seqs)
     if decision.action == "skip":
         for row in targets[:1]:
-            r.memories.add_sources(scope, row.seq, sources)
+            r.memories.add_sources(scope, row.seq, cited)
         return Applied(supported=len(targets[:1]))
     if any(row.origin == "human" for row in targets):
         return Applied()  # what a person wrote is pinned; the messages stay as evidence
     retiring = targets if decision.action in ("update", "merge") else ()
-    united = set(sources).union(*({m.seq for m in r.memories.sources(scope, row.seq)} for row in retiring))
+    united = cited.union(*({m.seq for m in r.memories.sources(scope, row.seq)} for row in retiring))
     version = _version(retiring, now)
     memory = NewMemory(
         memory_id=version.memory_id,
@@ -85,7 +84,7 @@ def _apply(
         applies_to=_applies_to(draft, retiring),
         slot=draft.slot,
         session_id=target.session_id,
-        task_id=task_id,
+        task_id=sources[-1].task_id,  # a batch may reach over several tasks
         origin=context.distiller.origin,
         happened_from=draft.happened_from,
         happened_to=draft.happened_to,

@@ -107,7 +107,7 @@ class AtomsStep:
             raise LeaseLost(f"session {target.key} was distilled by somebody else")
         now = context.clock.now()
         profile = target.scope.profile(context.profile_scope)
-        applied = apply_decisions(r, target, snapshot.messages[-1].task_id, profile, decisions, context, now)
+        applied = apply_decisions(r, target, profile, decisions, context, now)
         cursor = snapshot.messages[-1].seq
         warmup = context.planner.warmed_up(snapshot.progress.warmup)
         r.conversations.advance(target, cursor, warmup, scene_name)

@@ -13,7 +13,6 @@ from memstrata.distill.protocol import PersonaDraft, PersonaRequest, SceneView
 from memstrata.distill.run import StepContext
 from memstrata.distill.scenes.step import scene_views
 from memstrata.distill.validate import Rejected, valid_persona
-from memstrata.errors import LeaseLost
 from memstrata.records import PERSONA_PATH, Lease, NewDocument, Poison, Profile, ProfileTarget, Retry, RunRecord
 from memstrata.store.protocol import ProfileState, Repositories
 from memstrata.text.language import main_language
@@ -54,7 +53,8 @@ class PersonaStep:
         body = valid_persona(draft.body)
         if isinstance(body, Rejected):
             return Retry(f"the portrait was refused: {body.reason}")
-        await context.store.write(lambda r: self._commit(r, lease, target, state, draft, body, started))
+        if not await context.store.write(lambda r: self._commit(r, lease, target, state, draft, body, started)):
+            return Retry("the portrait or its memories were changed by somebody else meanwhile")
         return None
 
     def _wanted(self, state: ProfileState) -> bool:
@@ -70,11 +70,13 @@ class PersonaStep:
         draft: PersonaDraft,
         body: str,
         started: Instant,
-    ) -> None:
+    ) -> bool:
+        """Store the checked portrait; False, and nothing is stored, if what it was made from is no longer there."""
         context, profile = self._context, target.profile
         r.jobs.hold(lease)
-        if set(draft.memory_seqs) - r.profiles.known(profile, draft.memory_seqs):
-            raise LeaseLost("memories were deleted while a portrait was being drawn from them")
+        deleted = set(draft.memory_seqs) - r.profiles.known(profile, draft.memory_seqs)
+        if deleted or r.profiles.document(profile, "persona", PERSONA_PATH) != state.persona:
+            return False
         now = context.clock.now()
         changed = state.persona is None or state.persona.body != body
         if changed:
@@ -92,6 +94,7 @@ class PersonaStep:
         )  # fmt: skip
         r.jobs.record(target, outcome)
         _end(r, lease)
+        return True
 
 
 def _snapshot(r: Repositories, profile: Profile) -> _Snapshot:

@@ -15,7 +15,6 @@ from memstrata.distill.protocol import SceneDraft, SceneRequest, SceneView, Scen
 from memstrata.distill.run import StepContext, log_rejected
 from memstrata.distill.scenes.names import scene_file_name
 from memstrata.distill.validate import Rejected, valid_scene
-from memstrata.errors import LeaseLost
 from memstrata.records import Lease, MemoryRecord, NewDocument, Poison, Profile, ProfileTarget, Retry, RunRecord
 from memstrata.store.protocol import Repositories
 from memstrata.text.language import main_language
@@ -59,7 +58,8 @@ class ScenesStep:
         log_rejected("l2", lease, rejected)
         if not writes:
             return Retry("the run changed no scene" + (f": {rejected[0].reason}" if rejected else ""))
-        await context.store.write(lambda r: self._commit(r, lease, target, snapshot, draft, writes, started))
+        if not await context.store.write(lambda r: self._commit(r, lease, target, snapshot, draft, writes, started)):
+            return Retry("scenes or their memories were changed by somebody else meanwhile")
         return None
 
     def _commit(
@@ -71,14 +71,16 @@ class ScenesStep:
         draft: SceneDraft,
         writes: Sequence[SceneWrite],
         started: Instant,
-    ) -> None:
+    ) -> bool:
+        """Store the checked draft; False, and nothing is stored, if what it was made from is no longer there."""
         context, profile = self._context, target.profile
         r.jobs.hold(lease)
         shown = {seq for write in writes for seq in write.memory_seqs}
-        if shown - r.profiles.known(profile, shown):
-            raise LeaseLost("memories were deleted while scenes were being written from them")
-        now = context.clock.now()
         live = {view.document.path: view.document for view in snapshot.scenes}
+        edited = set(live.values()) != set(r.profiles.documents(profile, "scene"))
+        if edited or shown - r.profiles.known(profile, shown):
+            return False
+        now = context.clock.now()
         retired = 0
         for write in writes:
             old = live.get(write.path)
@@ -94,7 +96,7 @@ class ScenesStep:
             retired += sum(r.profiles.retire(profile, "scene", path, now) for path in write.absorbs)
         written = {write.path for write in writes}
         for path in draft.removals:
-            if path in live and path not in written:
+            if path in live and path not in written and live[path].origin != "human":
                 retired += r.profiles.retire(profile, "scene", path, now)
         r.profiles.mark_consumed(profile, [memory.seq for memory in snapshot.memories])
         r.profiles.scenes_done(profile, now)
@@ -104,6 +106,7 @@ class ScenesStep:
         origin = context.distiller.origin
         r.jobs.record(target, RunRecord("l2", "items", first, last, len(writes), retired, origin, started, now))
         self._end(r, lease, profile)
+        return True
 
     def _end(self, r: Repositories, lease: Lease, profile: Profile) -> None:
         """End this job, or set it again for memories that came meanwhile; start L3 if it has a reason."""

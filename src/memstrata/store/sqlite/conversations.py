@@ -13,7 +13,7 @@ from memstrata.records import Message, NewMessage, Scope, SessionTarget
 from memstrata.store.protocol import MessageFilter, SessionProgress, StoredReceipt
 from memstrata.store.sqlite.connection import query
 from memstrata.store.sqlite.counts import RowCount
-from memstrata.store.sqlite.scopes import ensure_scope, find_scope
+from memstrata.store.sqlite.scopes import ScopeNumbers
 from memstrata.store.sqlite.terms import TermIndex
 
 __all__ = ["SqliteConversations", "message_terms"]
@@ -57,8 +57,9 @@ _PENDING_COUNT = """
 SELECT count(*) FROM sessions s JOIN messages m ON m.session_key = s.id AND m.seq > s.cursor
 WHERE s.scope_id = ?1 AND (?2 IS NULL OR s.session_id = ?2)
 """
+# `+` keeps the planner from walking the whole scope where single rows are asked for.
 _BY_SEQ = f"""
-SELECT {_COLUMNS} FROM {_FROM} WHERE m.scope_id = ? AND m.seq IN (SELECT value FROM json_each(?)) ORDER BY m.seq
+SELECT {_COLUMNS} FROM {_FROM} WHERE +m.scope_id = ? AND m.seq IN (SELECT value FROM json_each(?)) ORDER BY m.seq
 """
 _SIZE = "SELECT count(*) FROM messages WHERE scope_id = ?"
 _MATCH = f"""
@@ -75,8 +76,9 @@ def message_terms(connection: apsw.Connection) -> TermIndex:
 class SqliteConversations:
     """See `store.protocol.Conversations`."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, scopes: ScopeNumbers) -> None:
         self._db = connection
+        self._scopes = scopes
         self._terms = message_terms(connection)
         self._sizes = RowCount(connection, _SIZE)
 
@@ -94,14 +96,14 @@ class SqliteConversations:
         target = self.target(scope, session_id)
         if target is None:
             return {}
-        scope_id = find_scope(self._db, scope)
+        scope_id = self._scopes.find(scope)
         found = (query(self._db, _BY_ID, (scope_id, one, target.key)) for one in message_ids)
         return {rows[0][1]: Message(*rows[0]) for rows in found if rows}
 
     def append(
         self, scope: Scope, session_id: str, task_id: str, messages: Sequence[NewMessage], now: Instant
     ) -> SessionTarget:
-        scope_id = ensure_scope(self._db, scope)
+        scope_id = self._scopes.ensure(scope)
         key = query(self._db, _TOUCH_SESSION, (scope_id, session_id, now))[0][0]
         for m in messages:
             row = (scope_id, key, m.message_id, task_id, m.role, m.content, m.said_at, m.recorded_at)
@@ -110,7 +112,7 @@ class SqliteConversations:
         return SessionTarget(key, scope, session_id)
 
     def target(self, scope: Scope, session_id: str) -> SessionTarget | None:
-        scope_id = find_scope(self._db, scope)
+        scope_id = self._scopes.find(scope)
         rows = query(self._db, _SESSION, (scope_id, session_id)) if scope_id else []
         return SessionTarget(rows[0][0], scope, session_id) if rows else None
 
@@ -132,11 +134,11 @@ class SqliteConversations:
         self._db.execute(_ADVANCE, (cursor, warmup, scene_name, target.key))
 
     def pending_sessions(self, scope: Scope, session_id: str | None) -> tuple[SessionTarget, ...]:
-        rows = query(self._db, _PENDING, (find_scope(self._db, scope), session_id))
+        rows = query(self._db, _PENDING, (self._scopes.find(scope), session_id))
         return tuple(SessionTarget(key, scope, name) for key, name in rows)
 
     def pending_count(self, scope: Scope, session_id: str | None) -> int:
-        return int(query(self._db, _PENDING_COUNT, (find_scope(self._db, scope), session_id))[0][0])
+        return int(query(self._db, _PENDING_COUNT, (self._scopes.find(scope), session_id))[0][0])
 
     def page(self, scope: Scope, where: MessageFilter, limit: int, offset: int) -> tuple[Message, ...]:
         clause, values = self._where(scope, where)
@@ -148,20 +150,20 @@ class SqliteConversations:
         return int(query(self._db, f"SELECT count(*) FROM {_FROM} WHERE {clause}", values)[0][0])
 
     def by_seq(self, scope: Scope, seqs: Collection[int]) -> tuple[Message, ...]:
-        values = (find_scope(self._db, scope), json.dumps(list(seqs)))
+        values = (self._scopes.find(scope), json.dumps(list(seqs)))
         return tuple(Message(*row) for row in query(self._db, _BY_SEQ, values))
 
     def size(self, scope: Scope) -> int:
-        return self._sizes.of(find_scope(self._db, scope))
+        return self._sizes.of(self._scopes.find(scope))
 
     def frequencies(self, scope: Scope, terms: Collection[str]) -> Mapping[str, int]:
-        scope_id = find_scope(self._db, scope)
+        scope_id = self._scopes.find(scope)
         return self._terms.frequencies(scope_id, terms) if scope_id else {}
 
     def match(
         self, scope: Scope, terms: Sequence[str], where: MessageFilter, limit: int
     ) -> tuple[tuple[Message, float], ...]:
-        scope_id = find_scope(self._db, scope)
+        scope_id = self._scopes.find(scope)
         if scope_id is None or not terms:
             return ()
         clause, values = self._where(scope, where)
@@ -172,7 +174,7 @@ class SqliteConversations:
     def _where(self, scope: Scope, where: MessageFilter) -> tuple[str, tuple[Any, ...]]:
         # `+` keeps the planner from walking the whole scope by time when one session is asked for.
         scope_clause = "m.scope_id = ?" if where.session_id is None else "+m.scope_id = ?"
-        clauses: list[tuple[str, Any]] = [(scope_clause, find_scope(self._db, scope))]
+        clauses: list[tuple[str, Any]] = [(scope_clause, self._scopes.find(scope))]
         if where.session_id is not None:
             target = self.target(scope, where.session_id)
             clauses.append(("m.session_key = ?", target.key if target else None))

@@ -17,7 +17,7 @@ from memstrata.records import Deletion, Scope
 from memstrata.store.sqlite.connection import query
 from memstrata.store.sqlite.conversations import message_terms
 from memstrata.store.sqlite.memories import memory_terms
-from memstrata.store.sqlite.scopes import find_scope
+from memstrata.store.sqlite.scopes import ScopeNumbers
 
 __all__ = ["SqliteErasure"]
 
@@ -80,15 +80,16 @@ SELECT DISTINCT team, agent FROM profiles WHERE instance = ?1 AND 'chat_memory-'
 class SqliteErasure:
     """See `store.protocol.Erasure`."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, scopes: ScopeNumbers) -> None:
         self._db = connection
+        self._scopes = scopes
         self._message_terms = message_terms(connection)
         self._memory_terms = memory_terms(connection)
 
     def messages(
         self, scope: Scope, message_ids: Collection[str], session_ids: Collection[str], task_id: str | None
     ) -> Deletion:
-        scope_id = find_scope(self._db, scope)
+        scope_id = self._scopes.find(scope)
         found: set[int] = set()
         for sql, names in ((_MESSAGES_BY_ID, message_ids), (_MESSAGES_BY_SESSION, session_ids)):
             if names:
@@ -96,7 +97,7 @@ class SqliteErasure:
         return self._erase_messages(found)
 
     def memories(self, scope: Scope, memory_ids: Collection[str], task_id: str | None) -> Deletion:
-        scope_id = find_scope(self._db, scope)
+        scope_id = self._scopes.find(scope)
         rows = query(self._db, _MEMORIES_BY_ID, (scope_id, json.dumps(list(memory_ids)), task_id))
         seqs: dict[int, bool] = {}
         live = 0
@@ -131,7 +132,7 @@ class SqliteErasure:
         documents += self._erase_documents(
             self._numbers(f"SELECT seq FROM documents WHERE profile_id {_IN}", (profiles,))
         )
-        self._db.execute(f"DELETE FROM jobs WHERE kind <> 'l1' AND target {_IN}", (profiles,))
+        self._db.execute(f"DELETE FROM jobs WHERE kind IN ('l2', 'l3') AND target {_IN}", (profiles,))
         reset = "scenes_at = 0, portrayed_at = 0, portrayed_memory = 0, portrayed_document = 0, persona_request = ''"
         self._db.execute(f"UPDATE profiles SET {reset} WHERE id {_IN}", (profiles,))
         return Deletion(gone.messages, gone.memories + sum(rest.values()), gone.documents + documents)

@@ -22,14 +22,18 @@ from memstrata.records import (
     Target,
 )
 from memstrata.store.sqlite.connection import query
-from memstrata.store.sqlite.scopes import find_profile, find_scope, profile_by_id, scope_by_id
+from memstrata.store.sqlite.scopes import ScopeNumbers
 
 __all__ = ["SqliteJobs"]
 
+# A job that failed keeps its backoff: new input would otherwise spend all its tries while a model is down. A dead letter
+# comes back with new input.
 _ARM = """
 INSERT INTO jobs (kind, target, lock, due_at) VALUES (?1, ?2, ?3, ?4)
-ON CONFLICT (kind, target) DO UPDATE SET dead = 0,
-  due_at = CASE WHEN ?5 AND dead = 0 THEN min(due_at, excluded.due_at) ELSE excluded.due_at END
+ON CONFLICT (kind, target) DO UPDATE SET dead = 0, due_at = CASE
+  WHEN dead = 0 AND last_error <> '' THEN due_at
+  WHEN dead = 0 AND ?5 THEN min(due_at, excluded.due_at)
+  ELSE excluded.due_at END
 """
 _DISARM = "DELETE FROM jobs WHERE kind = ? AND target = ?"
 # A job whose lock another job holds is passed over; of several that share a lock, one is taken.
@@ -57,9 +61,9 @@ SELECT due_at FROM jobs j WHERE dead = 0 AND lease_until <= ?1
   AND NOT EXISTS (SELECT 1 FROM jobs other WHERE other.lock = j.lock AND other.lease_until > ?1)
 ORDER BY due_at LIMIT 1
 """
-_NEXT_EXPIRY = "SELECT min(lease_until) FROM jobs WHERE lease_until > ?"
+_NEXT_EXPIRY = "SELECT min(lease_until) FROM jobs WHERE lease_until > 0 AND lease_until > ?"  # 0: as the index says
 _MINE = """
-(kind = 'l1' AND target IN (SELECT id FROM sessions WHERE scope_id = ?1)) OR (kind <> 'l1' AND target = ?2)
+(kind = 'l1' AND target IN (SELECT id FROM sessions WHERE scope_id = ?1)) OR (kind IN ('l2', 'l3') AND target = ?2)
 """
 _REVIVE = f"UPDATE jobs SET dead = 0, attempts = 0, due_at = ?3 WHERE dead = 1 AND ({_MINE})"
 _OF = f"""
@@ -86,9 +90,12 @@ _RECORD = """
 INSERT INTO runs (kind, target, outcome, from_seq, to_seq, written, retired, origin, started_at, finished_at, error)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-_LAST_RUN = f"""
+_LAST_RUN = """
 SELECT kind, outcome, from_seq, to_seq, written, retired, origin, started_at, finished_at, error
-FROM runs WHERE kind = ?3 AND ({_MINE}) ORDER BY id DESC LIMIT 1
+FROM runs WHERE id = (
+  SELECT max((SELECT max(id) FROM runs WHERE kind = ?3 AND target = t.id))
+  FROM (SELECT id FROM sessions WHERE scope_id = ?1 AND ?3 = 'l1' UNION ALL SELECT ?2 WHERE ?3 <> 'l1') t
+)
 """
 _HASTEN = "UPDATE jobs SET due_at = min(due_at, ?) WHERE kind = ? AND dead = 0 AND last_error = ''"
 
@@ -96,8 +103,9 @@ _HASTEN = "UPDATE jobs SET due_at = min(due_at, ?) WHERE kind = ? AND dead = 0 A
 class SqliteJobs:
     """See `store.protocol.Jobs`."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, scopes: ScopeNumbers) -> None:
         self._db = connection
+        self._scopes = scopes
 
     def arm(self, kind: JobKind, target: Target, due_at: Instant, *, only_earlier: bool = False) -> None:
         self._db.execute(_ARM, (kind, target.key, _lock(target), due_at, only_earlier))
@@ -137,7 +145,7 @@ class SqliteJobs:
         self._db.execute(_BURY, (error, lease.job_id, lease.fence))
 
     def revive(self, scope: Scope, profile: Profile, now: Instant) -> int:
-        self._db.execute(_REVIVE, (find_scope(self._db, scope), find_profile(self._db, profile), now))
+        self._db.execute(_REVIVE, (self._scopes.find(scope), self._scopes.find(profile), now))
         return self._db.changes()
 
     def next_due(self, now: Instant) -> Instant | None:
@@ -146,7 +154,7 @@ class SqliteJobs:
         return min((at for at in (free[0][0] if free else None, expiry) if at is not None), default=None)
 
     def of(self, scope: Scope, profile: Profile) -> tuple[Job, ...]:
-        rows = query(self._db, _OF, (find_scope(self._db, scope), find_profile(self._db, profile)))
+        rows = query(self._db, _OF, (self._scopes.find(scope), self._scopes.find(profile)))
         found = ((self._target(row[0], row[1]), row) for row in rows)
         return tuple(_job(target, row) for target, row in found if target is not None)
 
@@ -168,14 +176,14 @@ class SqliteJobs:
         return self._db.changes()
 
     def last_run(self, kind: JobKind, scope: Scope, profile: Profile) -> RunRecord | None:
-        rows = query(self._db, _LAST_RUN, (find_scope(self._db, scope), find_profile(self._db, profile), kind))
+        rows = query(self._db, _LAST_RUN, (self._scopes.find(scope), self._scopes.find(profile), kind))
         return RunRecord(*rows[0]) if rows else None
 
     def _target(self, kind: str, key: int) -> Target | None:
         if kind != "l1":
-            return ProfileTarget(key, profile_by_id(self._db, key))
+            return ProfileTarget(key, self._scopes.profile(key))
         rows = query(self._db, _SESSION, (key,))
-        return SessionTarget(key, scope_by_id(self._db, rows[0][0]), rows[0][1]) if rows else None
+        return SessionTarget(key, self._scopes.scope(rows[0][0]), rows[0][1]) if rows else None
 
 
 def _lock(target: Target) -> str:

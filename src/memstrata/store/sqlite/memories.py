@@ -14,7 +14,7 @@ from memstrata.records import MemoryRecord, Message, NewMemory, Profile, Scope
 from memstrata.store.protocol import MemoryFilter
 from memstrata.store.sqlite.connection import query
 from memstrata.store.sqlite.counts import RowCount
-from memstrata.store.sqlite.scopes import ensure_profile, ensure_scope, find_scope
+from memstrata.store.sqlite.scopes import ScopeNumbers
 from memstrata.store.sqlite.terms import TermIndex
 
 __all__ = ["COLUMNS", "SqliteMemories", "content_hash", "memory_from_row", "memory_terms"]
@@ -34,9 +34,11 @@ INSERT OR IGNORE INTO memory_sources (memory_seq, message_seq) SELECT ?, seq FRO
 """
 _RETIRE = "UPDATE memories SET valid_to = ?, superseded_by = ? WHERE seq = ? AND scope_id = ? AND valid_to IS NULL"
 _SELECT = f"SELECT {COLUMNS} FROM memories m WHERE m.scope_id = ?"
-_LIVE = f"{_SELECT} AND m.memory_id = ? AND m.valid_to IS NULL"
+# `+` keeps the planner from walking the whole scope where single rows are asked for.
+_LIVE = f"SELECT {COLUMNS} FROM memories m WHERE +m.scope_id = ? AND m.memory_id = ? AND m.valid_to IS NULL"
 _LIVE_BY_SEQ = f"""
-{_SELECT} AND m.seq IN (SELECT value FROM json_each(?)) AND m.valid_to IS NULL ORDER BY m.seq
+SELECT {COLUMNS} FROM memories m
+WHERE +m.scope_id = ? AND m.seq IN (SELECT value FROM json_each(?)) AND m.valid_to IS NULL ORDER BY m.seq
 """
 _BY_CONTENT = f"{_SELECT} AND m.content_hash = ? AND m.valid_to IS NULL ORDER BY m.seq LIMIT 1"
 _BY_SLOT = f"{_SELECT} AND m.slot = ? AND m.slot <> '' AND m.valid_to IS NULL ORDER BY m.seq"
@@ -44,7 +46,7 @@ _REPLACED = f"""
 WITH RECURSIVE chain (seq) AS (
   SELECT seq FROM memories WHERE superseded_by = ?2 UNION SELECT m.seq FROM memories m JOIN chain c ON m.superseded_by = c.seq
 )
-SELECT {COLUMNS} FROM memories m JOIN chain c ON c.seq = m.seq WHERE m.scope_id = ?1 ORDER BY m.seq DESC
+SELECT {COLUMNS} FROM chain c CROSS JOIN memories m ON m.seq = c.seq WHERE m.scope_id = ?1 ORDER BY m.seq DESC
 """
 _ELSEWHERE = """
 SELECT s.agent FROM memories m JOIN scopes s ON s.id = m.scope_id
@@ -83,16 +85,17 @@ def memory_from_row(row: Sequence[Any]) -> MemoryRecord:
 class SqliteMemories:
     """See `store.protocol.Memories`."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, scopes: ScopeNumbers) -> None:
         self._db = connection
+        self._scopes = scopes
         self._terms = memory_terms(connection)
         self._sizes = RowCount(connection, _SIZE)
 
     def add(self, scope: Scope, profile: Profile, memory: NewMemory) -> MemoryRecord:
         m = memory
-        scope_id = ensure_scope(self._db, scope)
+        scope_id = self._scopes.ensure(scope)
         row = (
-            *(scope_id, ensure_profile(self._db, profile), m.memory_id, m.version, m.type, m.content),
+            *(scope_id, self._scopes.ensure(profile), m.memory_id, m.version, m.type, m.content),
             *(
                 content_hash(m.content),
                 m.priority,
@@ -113,19 +116,19 @@ class SqliteMemories:
         return memory_from_row(query(self._db, f"{_SELECT} AND m.seq = ?", (scope_id, seq))[0])
 
     def retire(self, scope: Scope, seq: int, now: Instant, superseded_by: int | None) -> bool:
-        self._db.execute(_RETIRE, (now, superseded_by, seq, find_scope(self._db, scope)))
+        self._db.execute(_RETIRE, (now, superseded_by, seq, self._scopes.find(scope)))
         retired = self._db.changes() == 1
         if retired:
             self._terms.remove(seq)
         return retired
 
     def add_sources(self, scope: Scope, seq: int, message_seqs: Collection[int]) -> None:
-        scope_id = find_scope(self._db, scope)
+        scope_id = self._scopes.find(scope)
         for message_seq in message_seqs:
             self._db.execute(_ADD_SOURCE, (seq, message_seq, scope_id))
 
     def live(self, scope: Scope, memory_id: str) -> MemoryRecord | None:
-        return self._first(_LIVE, find_scope(self._db, scope), memory_id)
+        return self._first(_LIVE, self._scopes.find(scope), memory_id)
 
     def kept_elsewhere(self, scope: Scope, memory_id: str) -> Literal["user", "agent"] | None:
         rows = query(self._db, _ELSEWHERE, (memory_id, scope.instance, scope.team))
@@ -134,16 +137,16 @@ class SqliteMemories:
         return "user" if rows[0][0] == scope.agent else "agent"
 
     def live_by_seq(self, scope: Scope, seqs: Collection[int]) -> tuple[MemoryRecord, ...]:
-        return self._all(_LIVE_BY_SEQ, find_scope(self._db, scope), json.dumps(list(seqs)))
+        return self._all(_LIVE_BY_SEQ, self._scopes.find(scope), json.dumps(list(seqs)))
 
     def by_content(self, scope: Scope, content: str) -> MemoryRecord | None:
-        return self._first(_BY_CONTENT, find_scope(self._db, scope), content_hash(content))
+        return self._first(_BY_CONTENT, self._scopes.find(scope), content_hash(content))
 
     def by_slot(self, scope: Scope, slot: str) -> tuple[MemoryRecord, ...]:
-        return self._all(_BY_SLOT, find_scope(self._db, scope), slot)
+        return self._all(_BY_SLOT, self._scopes.find(scope), slot)
 
     def buried(self, scope: Scope, content: str, newest_source: int) -> bool:
-        values = (find_scope(self._db, scope), content_hash(content), newest_source)
+        values = (self._scopes.find(scope), content_hash(content), newest_source)
         return bool(query(self._db, _BURIED, values))
 
     def page(self, scope: Scope, where: MemoryFilter, limit: int, offset: int) -> tuple[MemoryRecord, ...]:
@@ -156,22 +159,22 @@ class SqliteMemories:
         return int(query(self._db, f"SELECT count(*) FROM memories m WHERE {clause}", values)[0][0])
 
     def sources(self, scope: Scope, seq: int) -> tuple[Message, ...]:
-        return tuple(Message(*row) for row in query(self._db, _SOURCES, (seq, find_scope(self._db, scope))))
+        return tuple(Message(*row) for row in query(self._db, _SOURCES, (seq, self._scopes.find(scope))))
 
     def replaced(self, scope: Scope, seq: int) -> tuple[MemoryRecord, ...]:
-        return self._all(_REPLACED, find_scope(self._db, scope), seq)
+        return self._all(_REPLACED, self._scopes.find(scope), seq)
 
     def size(self, scope: Scope) -> int:
-        return self._sizes.of(find_scope(self._db, scope))
+        return self._sizes.of(self._scopes.find(scope))
 
     def frequencies(self, scope: Scope, terms: Collection[str]) -> Mapping[str, int]:
-        scope_id = find_scope(self._db, scope)
+        scope_id = self._scopes.find(scope)
         return self._terms.frequencies(scope_id, terms) if scope_id else {}
 
     def match(
         self, scope: Scope, terms: Sequence[str], where: MemoryFilter, limit: int
     ) -> tuple[tuple[MemoryRecord, float], ...]:
-        scope_id = find_scope(self._db, scope)
+        scope_id = self._scopes.find(scope)
         if scope_id is None or not terms:
             return ()
         clause, values = self._where(scope, where)
@@ -187,7 +190,7 @@ class SqliteMemories:
         return tuple(memory_from_row(row) for row in query(self._db, sql, values))
 
     def _where(self, scope: Scope, where: MemoryFilter) -> tuple[str, tuple[Any, ...]]:
-        clauses: list[tuple[str, Any]] = [("m.scope_id = ?", find_scope(self._db, scope))]
+        clauses: list[tuple[str, Any]] = [("m.scope_id = ?", self._scopes.find(scope))]
         if where.type is not None:
             clauses.append(("m.type = ?", where.type))
         if where.task_id is not None:

@@ -13,7 +13,7 @@ from memstrata.store.sqlite.connection import query
 from memstrata.store.sqlite.memories import COLUMNS as MEMORY_COLUMNS
 from memstrata.store.sqlite.memories import memory_from_row
 from memstrata.store.sqlite.profiles import SqliteProfiles
-from memstrata.store.sqlite.scopes import profile_by_id
+from memstrata.store.sqlite.scopes import ScopeNumbers
 
 __all__ = ["MirrorRows"]
 
@@ -32,7 +32,7 @@ _SUPERSEDES = "SELECT memory_id, version FROM memories WHERE superseded_by = ? O
 _PROGRESS = f"""
 SELECT r.id, {_SCOPE}, s.session_id, s.cursor, s.warmup, s.scene_name
 FROM runs r JOIN sessions s ON s.id = r.target JOIN scopes c ON c.id = s.scope_id
-WHERE r.id > ? AND r.kind = 'l1' AND r.outcome IN ('items', 'nothing') ORDER BY r.id LIMIT ?
+WHERE r.id > ? AND +r.kind = 'l1' AND r.outcome IN ('items', 'nothing') ORDER BY r.id LIMIT ?
 """
 _DOCUMENT_MEMORIES = """
 SELECT m.memory_id FROM document_sources c JOIN memories m ON m.seq = c.memory_seq WHERE c.document_seq = ? ORDER BY m.seq
@@ -48,8 +48,9 @@ INSERT INTO mirror_files (path, bytes) VALUES (?, ?) ON CONFLICT (path) DO UPDAT
 class MirrorRows:
     """See `store.protocol.MirrorRows`."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, scopes: ScopeNumbers) -> None:
         self._db = connection
+        self._scopes = scopes
 
     def position(self, name: str) -> int:
         rows = query(self._db, "SELECT position FROM mirror_positions WHERE name = ?", (name,))
@@ -87,10 +88,10 @@ class MirrorRows:
 
     def profile(self, name: str) -> MirroredProfile | None:
         try:
-            profile: Profile = profile_by_id(self._db, int(name))
+            profile: Profile = self._scopes.profile(int(name))
         except IndexError:
             return None
-        repository = SqliteProfiles(self._db)
+        repository = SqliteProfiles(self._db, self._scopes)
         documents = repository.documents(profile, "scene") + repository.documents(profile, "persona")
         return MirroredProfile(
             profile,
@@ -101,16 +102,15 @@ class MirrorRows:
         )
 
     def stale(self, limit: int) -> tuple[StaleFile, ...]:
-        rows = query(self._db, "SELECT kind, instance, name FROM mirror_stale LIMIT ?", (limit,))
+        rows = query(self._db, "SELECT kind, instance, name, marks FROM mirror_stale LIMIT ?", (limit,))
         return tuple(StaleFile(*row) for row in rows)
 
     def mark_stale(self, stale: StaleFile) -> None:
-        sql = "INSERT OR IGNORE INTO mirror_stale (kind, instance, name) VALUES (?, ?, ?)"
-        self._db.execute(sql, (stale.kind, stale.instance, stale.name))
+        self._db.execute(MARK_STALE, (stale.kind, stale.instance, stale.name))
 
     def clear_stale(self, stale: StaleFile) -> None:
-        sql = "DELETE FROM mirror_stale WHERE kind = ? AND instance = ? AND name = ?"
-        self._db.execute(sql, (stale.kind, stale.instance, stale.name))
+        sql = "DELETE FROM mirror_stale WHERE kind = ? AND instance = ? AND name = ? AND marks <= ?"
+        self._db.execute(sql, (stale.kind, stale.instance, stale.name, stale.marks))
 
     def _memories(self, sql: str, values: Sequence[int | str]) -> tuple[MirroredMemory, ...]:
         return tuple(

@@ -21,7 +21,7 @@ from memstrata.store.protocol import ProfileState
 from memstrata.store.sqlite.connection import query
 from memstrata.store.sqlite.memories import COLUMNS as MEMORY_COLUMNS
 from memstrata.store.sqlite.memories import memory_from_row
-from memstrata.store.sqlite.scopes import ensure_profile, find_profile
+from memstrata.store.sqlite.scopes import ScopeNumbers
 
 __all__ = ["SqliteProfiles"]
 
@@ -51,7 +51,7 @@ ORDER BY m.seq LIMIT ?
 _CONSUME = "UPDATE memories SET consumed = 1 WHERE seq = ? AND profile_id = ?"
 _KNOWN = "SELECT seq FROM memories WHERE profile_id = ? AND seq IN (SELECT value FROM json_each(?))"
 _SOURCES = f"""
-SELECT {MEMORY_COLUMNS} FROM document_sources c JOIN memories m ON m.seq = c.memory_seq
+SELECT {MEMORY_COLUMNS} FROM document_sources c CROSS JOIN memories m ON m.seq = c.memory_seq
 WHERE c.document_seq = ? AND m.profile_id = ? AND m.valid_to IS NULL ORDER BY m.seq
 """
 _BUILT_FROM = f"""
@@ -79,18 +79,19 @@ INSERT OR IGNORE INTO mirror_stale (kind, instance, name) VALUES ('profile', ?, 
 class SqliteProfiles:
     """See `store.protocol.Profiles`."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, scopes: ScopeNumbers) -> None:
         self._db = connection
+        self._scopes = scopes
 
     def target(self, profile: Profile) -> ProfileTarget | None:
-        number = find_profile(self._db, profile)
+        number = self._scopes.find(profile)
         return ProfileTarget(number, profile) if number else None
 
     def ensure(self, profile: Profile) -> ProfileTarget:
-        return ProfileTarget(ensure_profile(self._db, profile), profile)
+        return ProfileTarget(self._scopes.ensure(profile), profile)
 
     def state(self, profile: Profile) -> ProfileState | None:
-        rows = query(self._db, _STATE, (find_profile(self._db, profile),))
+        rows = query(self._db, _STATE, (self._scopes.find(profile),))
         if not rows:
             return None
         scenes_at, portrayed_at, _, _, request, unconsumed, oldest, scenes, since, changed, memory, document = rows[0]
@@ -111,35 +112,35 @@ class SqliteProfiles:
         )
 
     def unconsumed(self, profile: Profile, limit: int) -> tuple[MemoryRecord, ...]:
-        rows = query(self._db, _UNCONSUMED, (find_profile(self._db, profile), limit))
+        rows = query(self._db, _UNCONSUMED, (self._scopes.find(profile), limit))
         return tuple(memory_from_row(row) for row in rows)
 
     def known(self, profile: Profile, memory_seqs: Collection[int]) -> frozenset[int]:
-        values = (find_profile(self._db, profile), json.dumps(list(memory_seqs)))
+        values = (self._scopes.find(profile), json.dumps(list(memory_seqs)))
         return frozenset(row[0] for row in query(self._db, _KNOWN, values))
 
     def mark_consumed(self, profile: Profile, memory_seqs: Collection[int]) -> None:
-        number = find_profile(self._db, profile)
+        number = self._scopes.find(profile)
         self._db.executemany(_CONSUME, [(seq, number) for seq in memory_seqs])
 
     def documents(self, profile: Profile, kind: DocumentKind) -> tuple[Document, ...]:
-        return tuple(Document(*row) for row in query(self._db, _ALL, (find_profile(self._db, profile), kind)))
+        return tuple(Document(*row) for row in query(self._db, _ALL, (self._scopes.find(profile), kind)))
 
     def document(self, profile: Profile, kind: DocumentKind, path: str) -> Document | None:
-        rows = query(self._db, _ONE, (find_profile(self._db, profile), kind, path))
+        rows = query(self._db, _ONE, (self._scopes.find(profile), kind, path))
         return Document(*rows[0]) if rows else None
 
     def sources(self, profile: Profile, document_seq: int) -> tuple[MemoryRecord, ...]:
-        rows = query(self._db, _SOURCES, (document_seq, find_profile(self._db, profile)))
+        rows = query(self._db, _SOURCES, (document_seq, self._scopes.find(profile)))
         return tuple(memory_from_row(row) for row in rows)
 
     def built_from(self, profile: Profile, kind: DocumentKind, memory_seq: int) -> tuple[Document, ...]:
-        rows = query(self._db, _BUILT_FROM, (memory_seq, find_profile(self._db, profile), kind))
+        rows = query(self._db, _BUILT_FROM, (memory_seq, self._scopes.find(profile), kind))
         return tuple(Document(*row) for row in rows)
 
     def write(self, profile: Profile, document: NewDocument) -> Document:
         d = document
-        number = ensure_profile(self._db, profile)
+        number = self._scopes.ensure(profile)
         version = query(self._db, _NEXT_VERSION, (number, d.kind, d.path))[0][0]
         self._db.execute(_RETIRE, (d.updated_at, number, d.kind, d.path))
         row = (number, d.kind, d.path, version, d.body, d.summary, d.heat, d.origin, d.created_at, d.updated_at)
@@ -151,12 +152,12 @@ class SqliteProfiles:
         )  # fmt: skip
 
     def add_sources(self, profile: Profile, document_seq: int, memory_seqs: Collection[int]) -> None:
-        number = ensure_profile(self._db, profile)
+        number = self._scopes.ensure(profile)
         self._db.executemany(_ADD_SOURCE, [(document_seq, memory_seq, number) for memory_seq in memory_seqs])
         self._mirror(profile, number)
 
     def retire(self, profile: Profile, kind: DocumentKind, path: str, now: Instant) -> bool:
-        number = find_profile(self._db, profile)
+        number = self._scopes.find(profile)
         self._db.execute(_RETIRE, (now, number, kind, path))
         retired = self._db.changes() > 0
         if retired and number:
@@ -174,7 +175,7 @@ class SqliteProfiles:
         self._update(columns, now, last_memory, last_document, profile=profile)
 
     def _update(self, columns: str, *values: int | str, profile: Profile) -> None:
-        number = ensure_profile(self._db, profile)
+        number = self._scopes.ensure(profile)
         self._db.execute(f"UPDATE profiles SET {columns} WHERE id = ?", (*values, number))
 
     def _mirror(self, profile: Profile, number: int) -> None:

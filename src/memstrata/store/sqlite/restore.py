@@ -13,7 +13,7 @@ from memstrata.records import MemoryRecord, Message, Profile, Scope
 from memstrata.store.sqlite.connection import query
 from memstrata.store.sqlite.conversations import message_terms
 from memstrata.store.sqlite.memories import content_hash, memory_terms
-from memstrata.store.sqlite.scopes import ensure_profile, ensure_scope
+from memstrata.store.sqlite.scopes import ScopeNumbers
 
 __all__ = ["RestoredDocument", "Restorer"]
 
@@ -92,14 +92,15 @@ class RestoredDocument:
 class Restorer:
     """Writes rows back, lowest layer first."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, scopes: ScopeNumbers) -> None:
         self._db = connection
+        self._scopes = scopes
         self._message_terms = message_terms(connection)
         self._memory_terms = memory_terms(connection)
 
     def message(self, scope: Scope, message: Message, terms: tuple[str, ...]) -> None:
         m = message
-        scope_id = ensure_scope(self._db, scope)
+        scope_id = self._scopes.ensure(scope)
         key = query(self._db, _SESSION, (scope_id, m.session_id, m.recorded_at))[0][0]
         row = (m.seq, scope_id, key, m.message_id, m.task_id, m.role, m.content, m.said_at, m.recorded_at)
         self._db.execute(_MESSAGE, row)
@@ -107,9 +108,9 @@ class Restorer:
 
     def memory(self, scope: Scope, profile: Profile, memory: MemoryRecord, source_seqs: tuple[int, ...]) -> None:
         m = memory
-        scope_id = ensure_scope(self._db, scope)
+        scope_id = self._scopes.ensure(scope)
         row = (
-            *(m.seq, scope_id, ensure_profile(self._db, profile), m.memory_id, m.version, m.type),
+            *(m.seq, scope_id, self._scopes.ensure(profile), m.memory_id, m.version, m.type),
             *(m.content, content_hash(m.content), m.priority, m.scene_name, m.applies_to, m.slot, m.session_id),
             *(m.task_id, m.origin, m.happened_from, m.happened_to, json.dumps(dict(m.metadata), ensure_ascii=False)),
             *(m.created_at, m.updated_at),
@@ -126,14 +127,14 @@ class Restorer:
 
     def document(self, profile: Profile, document: RestoredDocument) -> None:
         d = document
-        number = ensure_profile(self._db, profile)
+        number = self._scopes.ensure(profile)
         row = (number, d.kind, d.path, d.version, d.body, d.summary, d.heat, d.origin, d.created_at, d.updated_at)
         self._db.execute(_DOCUMENT, row)
         seq = self._db.last_insert_rowid()
         self._db.executemany(_DOCUMENT_SOURCE, [(seq, number, one) for one in d.memory_ids])
 
     def progress(self, scope: Scope, session_id: str, cursor: int, warmup: int, scene_name: str) -> None:
-        self._db.execute(_PROGRESS, (cursor, warmup, scene_name, ensure_scope(self._db, scope), session_id))
+        self._db.execute(_PROGRESS, (cursor, warmup, scene_name, self._scopes.ensure(scope), session_id))
 
     def finish(self) -> int:
         """Derive what the rows imply, and return how many sessions there are."""

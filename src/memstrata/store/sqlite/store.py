@@ -27,6 +27,7 @@ from memstrata.store.sqlite.mirror_rows import MirrorRows
 from memstrata.store.sqlite.profiles import SqliteProfiles
 from memstrata.store.sqlite.readers import Readers
 from memstrata.store.sqlite.restore import Restorer
+from memstrata.store.sqlite.scopes import ScopeNumbers
 from memstrata.store.sqlite.writer import Writer
 
 __all__ = ["DATABASE_NAME", "LOCK_NAME", "SqliteRepositories", "SqliteStore", "lock_owner"]
@@ -42,13 +43,18 @@ class SqliteRepositories:
     """All repositories of one connection."""
 
     def __init__(self, connection: apsw.Connection) -> None:
-        self.conversations = SqliteConversations(connection)
-        self.memories = SqliteMemories(connection)
-        self.profiles = SqliteProfiles(connection)
-        self.jobs = SqliteJobs(connection)
-        self.erasure = SqliteErasure(connection)
-        self.mirror = MirrorRows(connection)
-        self.restorer = Restorer(connection)
+        self._scopes = ScopeNumbers(connection)
+        self.conversations = SqliteConversations(connection, self._scopes)
+        self.memories = SqliteMemories(connection, self._scopes)
+        self.profiles = SqliteProfiles(connection, self._scopes)
+        self.jobs = SqliteJobs(connection, self._scopes)
+        self.erasure = SqliteErasure(connection, self._scopes)
+        self.mirror = MirrorRows(connection, self._scopes)
+        self.restorer = Restorer(connection, self._scopes)
+
+    def rolled_back(self) -> None:
+        """Forget what was read in a transaction that did not happen."""
+        self._scopes.forget()
 
 
 def lock_owner(folder: Path) -> dict[str, str | int] | None:
@@ -138,7 +144,7 @@ class SqliteStore:
             self._lock.release()
             raise
 
-    def _connect(self) -> tuple[apsw.Connection, Repositories]:
+    def _connect(self) -> tuple[apsw.Connection, SqliteRepositories]:
         with translated(f"open {self.file}"):
             connection = open_writer(self.file)
             found = query(connection, "PRAGMA quick_check(1)")

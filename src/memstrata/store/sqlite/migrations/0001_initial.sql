@@ -199,8 +199,9 @@ CREATE TABLE mirror_files (
 
 -- Files whose rows were deleted or changed and that must be written anew.
 CREATE TABLE mirror_stale (
-  kind TEXT NOT NULL,                               -- 'conversations', 'records' or 'profile'
+  kind TEXT NOT NULL,                               -- 'conversations', 'records', 'progress', 'profile'
   instance TEXT NOT NULL,
   name TEXT NOT NULL,                               -- a day, or a profile's id
+  marks INTEGER NOT NULL DEFAULT 1,                 -- how often; cleared only if none came while it was written
   PRIMARY KEY (kind, instance, name)
 ) STRICT, WITHOUT ROWID;

@@ -139,6 +139,10 @@ def _next_portion(r: Repositories) -> _Portion:
                 memories = r.mirror.memories_of_day(stale.instance, _start(stale.name), done["memories"])
                 lines = [layout.record_line(memory) for memory in memories]
                 portion.rewritten[_path(stale.instance, stale.kind, stale.name)] = lines
+            case "progress":
+                runs = [one for one in r.mirror.progress_after(0, done["runs"]) if one.run <= done["runs"]]
+                lines = [layout.progress_line(one) for one in runs if one.scope.instance == stale.instance]
+                portion.rewritten[_path(stale.instance, stale.kind, stale.name)] = lines
             case _:
                 profile = r.mirror.profile(stale.name)
                 if profile is not None:

@@ -12,11 +12,8 @@ import apsw
 
 __all__ = ["open_reader", "open_writer", "query", "time_limit"]
 
-_COMMON = (
-    "PRAGMA foreign_keys = ON",
-    "PRAGMA temp_store = MEMORY",
-    "PRAGMA mmap_size = 268435456",
-)
+# No memory mapping: each connection's map of the file would count as resident memory of its own.
+_COMMON = ("PRAGMA foreign_keys = ON", "PRAGMA temp_store = MEMORY", "PRAGMA mmap_size = 0")
 # FULL: a commit that was acknowledged survives a power cut. Group commit is what makes it affordable.
 _WRITER = (
     "PRAGMA journal_mode = WAL",

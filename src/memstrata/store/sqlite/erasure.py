@@ -53,8 +53,12 @@ SELECT DISTINCT o.seq, o.valid_to IS NULL FROM documents d
 JOIN documents o ON o.profile_id = d.profile_id AND o.kind = d.kind AND o.path = d.path WHERE d.seq {_IN}
 """
 _STALE_PROFILES = f"""
-INSERT OR IGNORE INTO mirror_stale (kind, instance, name)
+INSERT INTO mirror_stale (kind, instance, name)
 SELECT DISTINCT 'profile', p.instance, p.id FROM documents d JOIN profiles p ON p.id = d.profile_id WHERE d.seq {_IN}
+ON CONFLICT DO UPDATE SET marks = marks + 1
+"""
+_STALE_DAY = """
+INSERT INTO mirror_stale (kind, instance, name) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET marks = marks + 1
 """
 # Only scenes consume memories: the persona is drawn from scenes.
 _UNCONSUME = f"""
@@ -201,7 +205,7 @@ class SqliteErasure:
 
     def _mark_stale(self, kind: str, times: Iterable[tuple[str, Instant]]) -> None:
         rows = sorted({(kind, instance, day_of(at)) for instance, at in times})
-        self._db.executemany("INSERT OR IGNORE INTO mirror_stale (kind, instance, name) VALUES (?, ?, ?)", rows)
+        self._db.executemany(_STALE_DAY, rows)
 
     def _numbers(self, sql: str, values: tuple[object, ...]) -> set[int]:
         return {row[0] for row in query(self._db, sql, values)}

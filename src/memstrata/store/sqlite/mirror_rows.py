@@ -40,6 +40,9 @@ SELECT m.memory_id FROM document_sources c JOIN memories m ON m.seq = c.memory_s
 _KEEP_POSITION = """
 INSERT INTO mirror_positions (name, position) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET position = excluded.position
 """
+_MARK_STALE = """
+INSERT INTO mirror_stale (kind, instance, name) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET marks = marks + 1
+"""
 _KEEP_FILE = """
 INSERT INTO mirror_files (path, bytes) VALUES (?, ?) ON CONFLICT (path) DO UPDATE SET bytes = excluded.bytes
 """
@@ -106,7 +109,7 @@ class MirrorRows:
         return tuple(StaleFile(*row) for row in rows)
 
     def mark_stale(self, stale: StaleFile) -> None:
-        self._db.execute(MARK_STALE, (stale.kind, stale.instance, stale.name))
+        self._db.execute(_MARK_STALE, (stale.kind, stale.instance, stale.name))
 
     def clear_stale(self, stale: StaleFile) -> None:
         sql = "DELETE FROM mirror_stale WHERE kind = ? AND instance = ? AND name = ? AND marks <= ?"

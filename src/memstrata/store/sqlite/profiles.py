@@ -72,7 +72,7 @@ _ADD_SOURCE = """
 INSERT OR IGNORE INTO document_sources (document_seq, memory_seq) SELECT ?, seq FROM memories WHERE seq = ? AND profile_id = ?
 """
 _STALE = """
-INSERT OR IGNORE INTO mirror_stale (kind, instance, name) VALUES ('profile', ?, ?)
+INSERT INTO mirror_stale (kind, instance, name) VALUES ('profile', ?, ?) ON CONFLICT DO UPDATE SET marks = marks + 1
 """
 
 

@@ -154,6 +154,7 @@ class SqliteStore:
                     " and run `memstrata rebuild --from-files`"
                 )
             migrate(connection, self.file)
+            query(connection, "PRAGMA shrink_memory")  # the check has read every page
             # The folder's lock says that whoever held these leases is gone. Dying was not the job's failure.
             connection.execute(
                 "UPDATE jobs SET lease_until = 0, worker = '', attempts = max(attempts - 1, 0) WHERE lease_until > 0"

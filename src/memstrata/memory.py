@@ -455,7 +455,7 @@ class Memory:
     # -----------------------------------------------------------------------------------------------------------------
 
     async def _start(self) -> None:
-        await self._housekeeping.round()
+        await self._housekeeping.sweep()
         if self.settings.pipeline.enabled:
             self._tasks.append(asyncio.create_task(self._engine.run(), name="pipeline"))
         if self.settings.mirror.enabled:

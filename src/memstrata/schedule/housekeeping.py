@@ -32,16 +32,21 @@ class Housekeeping:
         return ComponentHealth("reduced", self._failure) if self._failure else ComponentHealth("ok")
 
     async def run(self) -> None:
-        """Work at once and then every hour."""
-        while not self._stop.is_set():
-            await self.round()
+        """Do everything every hour; the first time an hour from now."""
+        while True:
             await self._clock.wait(self._stop, self._clock.now() + milliseconds(_EVERY_SECONDS))
+            if self._stop.is_set():
+                return
+            await self._tidy()
 
-    async def round(self) -> None:
-        """Do everything once."""
+    async def sweep(self) -> None:
+        """Set every job that is missing. At the start: a store that cannot do this cannot work, so it raises."""
+        await self._store.write(self._arming.forgotten)
+
+    async def _tidy(self) -> None:
         oldest = self._clock.now() - milliseconds(self._receipt_days * 86_400)
         try:
-            await self._store.write(self._arming.forgotten)
+            await self.sweep()
             await self._store.write(lambda r: r.erasure.old_receipts(oldest))
             self._failure = ""
         except MemstrataError as error:

@@ -17,8 +17,8 @@ from typing import Any
 from memstrata.distill.gate import worth_reading
 from memstrata.distill.protocol import Extraction, MessageBatch
 from memstrata.distill.rules.dates import with_dates
-from memstrata.distill.rules.reading import Correction, Emphasis, Finding, Reader, Reading, Sentence, plain_value
 from memstrata.distill.rules.readers import readers_for
+from memstrata.distill.rules.reading import Correction, Emphasis, Finding, Reader, Reading, Sentence, plain_value
 from memstrata.distill.rules.slots import contradict
 from memstrata.distill.rules.statements import sentences
 from memstrata.distill.rules.themes import theme_named, theme_of
@@ -181,10 +181,11 @@ def _latest_values(items: list[_Item]) -> list[_Item]:
     return kept
 
 
-def _same_slot(one: _Item, other: _Item) -> bool:
-    return (
-        one.reading.slot == other.reading.slot and one.reading.type == other.reading.type and one.fresh == other.fresh
-    )
+def _same_slot(earlier: _Item, later: _Item) -> bool:
+    one, other = earlier.reading, later.reading
+    if one.slot != other.slot or one.type != other.type or earlier.fresh != later.fresh:
+        return False
+    return contradict(one.slot, other.value, one.value)
 
 
 def _draft(item: _Item, zone: tzinfo, scene_name: str) -> MemoryDraft:

@@ -15,7 +15,6 @@ from typing import Final
 from memstrata.clock import Instant
 from memstrata.distill.protocol import PersonaDraft, PersonaRequest
 from memstrata.distill.rules.consolidate import by_weight, changed_from, dated, in_order, is_over, is_plan, section
-from memstrata.distill.rules.dates import day_in
 from memstrata.distill.rules.prose import as_sentence, order_only, weave
 from memstrata.distill.rules.slots import DIET, TASTE
 from memstrata.distill.rules.words import Words, words_in
@@ -47,12 +46,14 @@ _SLOT_ORDER: Final = {
 }
 _LIKING = re.compile(
     r"喜欢|喜爱|热爱|偏|爱(?:吃|喝|看|玩|听|用)|讨厌|不吃|不喝|习惯|更愿意|每(?:天|周|晚|早)|一般|通常"
-    r"|\b(?:like|love|enjoy|prefer|hate|dislike|avoid|favou?rite|fond|usually|often|every)s?\b|can't stand|doesn't (?:like|eat|drink)"
+    r"|\b(?:like|love|enjoy|prefer|hate|dislike|avoid|favou?rite|fond|usually|often|every)s?\b|can't stand"
+    r"|doesn't (?:like|eat|drink)"
     r"|好き|嫌い|苦手|好む|毎(?:日|朝|晩|週)|趣味|좋아|싫어|люб|нрав",
     re.IGNORECASE,
 )
 _HEALTH = re.compile(
-    r"过敏|病|症|不耐|伤|膝|手术|allerg|intoleran|injur|surgery|knee|diabet|asthma|coeliac|celiac|epilep|migraine|blood pressure|アレルギー|病|알레르기|аллерги|alérgic",
+    r"过敏|病|症|不耐|伤|膝|手术|allerg|intoleran|injur|surgery|knee|diabet|asthma|coeliac|celiac|epilep|migraine"
+    r"|blood pressure|アレルギー|病|알레르기|аллерги|alérgic",
     re.IGNORECASE,
 )
 

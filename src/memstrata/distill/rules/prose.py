@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from memstrata.text.language import language_of
+
 __all__ = ["as_sentence", "order_only", "weave"]
 
 _STOP = re.compile(r"[.。!！?？…]$")
 _SUBJECTS = (
-    ("zh", re.compile(r"用户(?!的|要求|名|与|和|（)(?=.)"), "。"),
-    ("ja", re.compile(r"ユーザーは、?"), "。"),
-    ("en", re.compile(r"The user (?!asks |asked )"), "."),
+    ("zh", re.compile(r"用户(?!的|要求|名|与|和|（)(?=.)")),
+    ("ja", re.compile(r"ユーザーは、?")),
+    ("en", re.compile(r"The user (?!asks |asked )")),
 )
 _ORDER = re.compile(r"(?:用户要求AI|The user asks the AI (?:to |that )?|The user asks the AI (?=not |for ))")
 _MOST_PREDICATES = 4
@@ -32,11 +34,11 @@ def weave(texts: Sequence[str]) -> str:
 
 
 def as_sentence(text: str) -> str:
-    """Return a statement with its full stop."""
+    """Return a statement with the full stop of its language."""
     text = text.strip()
-    if _STOP.search(text):
+    if not text or _STOP.search(text):
         return text
-    return f"{text}。" if text and text[-1] > "\u2e7f" and not "\uac00" <= text[-1] <= "\ud7a3" else f"{text}."
+    return f"{text}{'。' if language_of(text) in ('zh', 'ja') else '.'}"
 
 
 def order_only(text: str) -> str:
@@ -71,7 +73,7 @@ def _sentences(texts: Sequence[str]) -> Iterator[str]:
 
 
 def _subject(text: str) -> tuple[str, str]:
-    for language, pattern, _ in _SUBJECTS:
+    for language, pattern in _SUBJECTS:
         if (match := pattern.match(text)) is not None:
             return language, match[0]
     return "", ""

@@ -28,26 +28,17 @@ from memstrata.text.graphemes import cut
 __all__ = ["resolve_by_rules"]
 
 _MAX_REPLACED = 300
-_ENOUGH_IN_COMMON = 0.6
+_ENOUGH_SHARED = 0.6
 
-_COMMON = 0.6
-
-_NO_MEAT = re.compile(
-    r"吃素|素食|纯素|不吃肉|不吃荤|vegetarian|vegan|no meat|\bmeat\b.*(?<!again)$|菜食|ベジタリアン|ヴィーガン"
-    r"|肉を食べ(?:ない|ません)",
-    re.IGNORECASE,
-)
-_MEAT = re.compile(
-    r"肉|牛排|烤鸭|炸鸡|火锅|排骨|羊|培根|香肠|ステーキ|唐揚げ"
-    r"|steak|beef|pork|lamb|bacon|ham\b|burger|sausage|ribs|chicken|meat",
-    re.IGNORECASE,
-)
 _COMMON = re.compile(r"用户|今天|昨天|明天|\d+[年月日]|上周|下周|报名|参加|计划|打算|准备")
-_COMMON_WORDS = frozenset(
-    "their there about going planning plans yesterday today tomorrow january february march april august september october "
-    "november december monday tuesday wednesday thursday friday saturday sunday after before which finally bought booked "
-    "finished".split()
+_COMMON = re.compile(r"用户|今天|昨天|明天|\d+[年月日]|上周|下周|报名|参加|计划|打算|准备")
+_COMMON_WORD = re.compile(
+    r"their|there|about|going|plan(?:ning|s)|yesterday|today|tomorrow|january|february|march|april|august|september"
+    r"|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|after|before|which|finally"
+    r"|bought|booked|finished"
 )
+_HAN_RUN = re.compile(r"[\u3400-\u9fff]+")
+_LONG_WORD = re.compile(r"[^\W\d_\u3400-\u9fff]{5,}")
 
 
 def resolve_by_rules(drafts: Sequence[MemoryDraft], candidates: Sequence[Sequence[MemoryRecord]]) -> Decisions:
@@ -122,7 +113,7 @@ def _concerned(draft: MemoryDraft, near: Sequence[MemoryRecord], drafts: Sequenc
         return [record for record in near if normal_form(record.content) == normal_form(str(former))]
     if wrong := draft.metadata.get("corrects"):
         closest = max(near, key=lambda record: (_shared(str(wrong), record.content), record.seq), default=None)
-        return [closest] if closest and _shared(str(wrong), closest.content) >= _ENOUGH_IN_COMMON else []
+        return [closest] if closest and _shared(str(wrong), closest.content) >= _ENOUGH_SHARED else []
     if ended := draft.metadata.get("ends"):
         if any(other.slot == ended for other in drafts):
             return []  # the new value of the same batch takes the old one's place
@@ -144,12 +135,10 @@ def _fulfils(draft: MemoryDraft, record: MemoryRecord) -> bool:
 
 def _names(content: str) -> set[str]:
     """Return what a text may share with another about the same thing: Han runs of three, words of five letters."""
-    runs = re.findall(r"[\u3400-\u9fff]+", _COMMON.sub(" ", content))
-    return {run[start : start + 3] for run in runs for start in range(len(run) - 2)} | {
-        word.casefold()
-        for word in re.findall(r"[^\W\d_\u3400-\u9fff]{5,}", content)
-        if word.casefold() not in _COMMON_WORDS
-    }
+    runs = _HAN_RUN.findall(_COMMON.sub(" ", content))
+    words = (word.casefold() for word in _LONG_WORD.findall(content))
+    pieces = {run[start : start + 3] for run in runs for start in range(len(run) - 2)}
+    return pieces | {word for word in words if not _COMMON_WORD.fullmatch(word)}
 
 
 def _shared(wrong: str, content: str) -> float:

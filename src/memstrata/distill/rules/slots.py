@@ -16,11 +16,13 @@ TASTE = "taste"
 
 _LIKED, _DISLIKED = "likes ", "dislikes "
 _MEAT_DISH = re.compile(
-    r"肉|牛排|烤鸭|炸鸡|排骨|羊|培根|香肠|ステーキ|唐揚げ|\b(?:steak|beef|pork|lamb|bacon|ham|burger|sausage|rib|chicken|meat)(?:s|es)?\b",
+    r"肉|牛排|烤鸭|炸鸡|排骨|羊|培根|香肠|ステーキ|唐揚げ|\b(?:steak|beef|pork|lamb|bacon|ham|burger|sausage|rib"
+    r"|chicken|meat)(?:s|es)?\b",
     re.IGNORECASE,
 )
 _WITHOUT_MEAT = re.compile(
-    r"吃素|素食|纯素|全素|不吃肉|不吃荤|不沾荤|蛋奶素|鱼素|veg(?:etari)?an|veggie|pescatarian|\bno meat\b|菜食|ベジタリアン|ヴィーガン",
+    r"吃素|素食|纯素|全素|不吃肉|不吃荤|不沾荤|蛋奶素|鱼素|veg(?:etari)?an|veggie|pescatarian|\bno meat\b|菜食"
+    r"|ベジタリアン|ヴィーガン",
     re.IGNORECASE,
 )
 

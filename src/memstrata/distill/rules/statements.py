@@ -15,7 +15,7 @@ from memstrata.distill.rules.reading import Sentence
 
 __all__ = ["MAX_SENTENCES", "MAX_SENTENCE_LENGTH", "sentences"]
 
-MAX_SENTENCES = 160
+MAX_SENTENCES = 120
 """Sentences looked at in one message; nobody states more about himself in one go, and it bounds the work."""
 
 MAX_SENTENCE_LENGTH = 400
@@ -32,31 +32,39 @@ _ABBREVIATION = re.compile(
 
 _BULLET = re.compile(r"\s*(?:[-*•·+]\s+|\(?\d{1,2}[.)、]\s*|[①-⑳]\s*)")
 _NOT_PROSE = re.compile(
-    r"\s*(?:[>|]|[{}\[\]<]|#!|//|/\*|\$ |(?:import|from|def|class|function|const|let|var|return|SELECT|INSERT)\s.*[;({=:]\s*$)"
-    r"|.*(?:[;{}]|=>|\)\s*:)\s*$",
+    r"\s*(?:[>|{}<]|\[\s*[\[{\"]|#!|//|/\*|\$ "
+    r"|(?:import|from|def|class|function|const|let|var|return|SELECT|INSERT)\s.*[;({=:]\s*$)"
+    r"|.*(?:[;{}]|=>|\)\s*:)\s*$"
 )
 
-_WORKED_ON = r"translat\w*|rewrite|rephrase|paraphrase|proofread|summari[sz]e|polish|improve|shorten|write|draft|compose|edit|correct"
+_WORKED_ON = (
+    r"(?:translat\w*|rewrite|rephrase|paraphrase|proofread|summari[sz]e|polish|improve|shorten|write|draft|compose|edit"
+    r"|correct)"
+)
+_WORKED_ON_HAN = r"(?:翻译|改写|润色|校对|总结|概括|缩写|扩写|续写|仿写|修改|译成|翻成|写一[封篇段首]|翻譯|潤色)"
 _HANDED_OVER = re.compile(
-    rf"(?:\b(?:{_WORKED_ON})\b|(?:翻译|改写|润色|校对|总结|概括|缩写|扩写|续写|仿写|修改|译成|翻成|写一[封篇段首]|翻譯|潤色))[^\n:：]{{0,100}}[:：]"
+    rf"^\s*(?:please |can you |could you |help me )?{_WORKED_ON}\b[^\n:]{{0,100}}(?::|\b(?:below|following)\b[^\n]*$)"
+    rf"|(?:^|(?<=[。，,！!]))\s*(?:请|請|麻烦|可以|能不能)?(?:帮我|帮忙)?(?:把[^\n：:，,]{{0,24}}?)?{_WORKED_ON_HAN}[^\n：:]{{0,60}}[:：]"
     r"|\b(?:the|this) (?:following )?(?:text|email|e-mail|letter|paragraph|sentence|essay|story|article|message|log|poem)\b"
     r"[^\n:]{0,40}:"
-    rf"|^\s*(?:please |can you |could you )?(?:{_WORKED_ON})\b[^\n]{{0,100}}\b(?:below|following)\b[^\n]*$"
-    r"|(?:以下|下面|下列|如下)[^\n：:]{0,24}(?:内容|文字|文章|邮件|日志|段落|代码|句子|对话|这段|这句)[^\n：:]{0,24}(?:[:：]|$)"
+    r"|(?:以下|下面|下列|如下)[^\n：:]{0,24}(?:内容|文字|文章|邮件|日志|段落|代码|句子|对话|这段|这句)"
+    r"[^\n：:]{0,24}(?:[:：]|$)"
     r"|(?:翻訳|訳して|添削|要約|校正|書き直)[^\n：:]{0,40}(?:[:：]|$)",
     re.IGNORECASE | re.MULTILINE,
 )
 
 _QUESTION = re.compile(
     r"(?:吗|嗎|么|麼)[。．.!！…~～\s]*$"
-    r"|(?<!没)(?<!无论)(?<!不管)(?:什么|什麼)(?!都|也|的都)|哪里|哪儿|哪个|哪家|哪些|谁(?!都)|(?<!不管)(?<!无论)怎么(?!也|都|样都)|为什么|多少钱"
+    r"|(?<!没)(?<!无论)(?<!不管)(?:什么|什麼)(?!都|也|的都)|哪里|哪儿|哪个|哪家|哪些|谁(?!都)"
+    r"|(?<!不管)(?<!无论)怎么(?!也|都|样都)|为什么|多少钱"
     r"|是不是|有没有|能不能|会不会|要不要|可不可以|好不好|对不对|行不行|还记得我|知道我"
     r"|(?:です|ます|でした|ました|でしょう|だろう|の|ない)か[。．.!！\s]*$|かな[。\s]*$|かしら[。\s]*$"
     r"|(?:까|나요|가요|니)[.\s]*$"
 )
 
 _SUPPOSED = re.compile(
-    r"(?:and |but |so |well,? |just )?(?:if|suppose|supposing|imagine|assume|assuming|let's say|what if|pretend|hypothetically"
+    r"(?:and |but |so |well,? |just )?(?:if|suppose|supposing|imagine|assume|assuming|let's say|what if|pretend"
+    r"|hypothetically"
     r"|in theory|unless|when|whenever|every time|each time)\b"
     r"|(?:那|那么|比如说?)?(?:如果|假如|假设|要是|倘若|万一|设想|想象|假装|就算|即使|哪怕|当我|每当|每次)"
     r"|もし|仮に|たとえば|例えば|만약|만일|если\b|si (?:yo )?\w+(?:ara|iera|ase|iese)\b",

@@ -35,9 +35,18 @@ _OWNED = re.compile(
 )
 _OWNED_BY_THE_SPEAKER = re.compile(r"[我用]|新家|目标|英文名|老家|生日|爱好|兴趣爱好|母语|专业|血型|星座")
 _SLOTS = {
-    **{"生日": "birthday", "英文名": "english_name", "名字": "name", "姓名": "name", "全名": "name"},
-    **{"新家": "residence", "家": "residence", "老家": "hometown", "家乡": "hometown", "母语": "native_language"},
-    **{"编辑器": "editor", "邮箱": "email"},
+    "生日": "birthday",
+    "英文名": "english_name",
+    "名字": "name",
+    "姓名": "name",
+    "全名": "name",
+    "新家": "residence",
+    "家": "residence",
+    "老家": "hometown",
+    "家乡": "hometown",
+    "母语": "native_language",
+    "编辑器": "editor",
+    "邮箱": "email",
 }
 _BODY = re.compile(r"膝盖|腰|颈椎|胃|血压|血糖")
 _COPULA = re.compile(r"^(?:现在|也|都|就|已经)?[是叫在为]")

@@ -56,6 +56,7 @@ _LANGUAGE = re.compile(
 )
 _PARTICLE = re.compile(r"[啦哦喔哈呀啊吧嘛]$")
 _LEAST_LENGTH = 3
+_HEAD = 8
 
 
 def orders_in(text: str) -> tuple[Reading, ...] | None:
@@ -104,7 +105,7 @@ def _weight(text: str) -> int:
         return -1
     if _STRONG.search(text):
         return 90
-    return 85 if re.match(_FROM_NOW, text) else 80
+    return 85 if re.search(_FROM_NOW, text[:_HEAD]) else 80
 
 
 def _reach(text: str) -> AppliesTo:

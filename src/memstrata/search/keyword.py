@@ -63,21 +63,21 @@ def weigh(
     size: int,
     terms_of: Callable[[T], Sequence[str]],
 ) -> list[KeywordHit[T]]:
-    """Score rows against a query, best first; rows that hold none of it are left out.
+    """Score rows against a query, best first; rows that hold none of it are left out, equal ones stay in their order.
 
     `frequencies` are document frequencies in the scope, `size` its number of rows. 1.0 is about what a row of usual
-    length reaches that holds every term of the query once.
+    length reaches that holds every term of the query once; what goes beyond it counts for the order alone.
     """
     weights, most = _weights(query, frequencies, size)
-    hits = []
+    hits: list[tuple[float, KeywordHit[T]]] = []
     for row in rows:
         counts = Counter(terms_of(row))
         held = frozenset(weights) & counts.keys()
         if held:
             norm = K1 * (1 - B + B * counts.total() / USUAL_LENGTH)
             total = sum(weights[term] * counts[term] * (K1 + 1) / (counts[term] + norm) for term in held)
-            hits.append(KeywordHit(row, min(1.0, total / most), held))
-    return sorted(hits, key=lambda hit: -hit.score)
+            hits.append((total, KeywordHit(row, min(1.0, total / most), held)))
+    return [hit for _, hit in sorted(hits, key=lambda pair: -pair[0])]
 
 
 def attainable(terms: Collection[str], query: Sequence[str], frequencies: Mapping[str, int], size: int) -> float:

@@ -58,7 +58,8 @@ def retrieve(
     pool = max(_POOL, _POOL_FACTOR * limit)
 
     def best_of(chosen: Sequence[str]) -> list[KeywordHit[T]]:
-        rows = [row for row, _ in source.match(scope, chosen, where, pool)]
+        # Of equal rows the newer comes first; the index's own order would let rows of other scopes decide.
+        rows = sorted((row for row, _ in source.match(scope, chosen, where, pool)), key=lambda row: -row.seq)
         weighed = weigh(rows, terms, frequencies, size, lambda row: index_terms(collection.text(row)))
         return _distinct([hit for hit in weighed if hit.score >= floor], collection.text, limit)
 

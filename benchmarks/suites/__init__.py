@@ -1,0 +1,1 @@
+"""What is measured, one module a question. Each offers `measure(bench)`."""

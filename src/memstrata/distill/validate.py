@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -89,6 +89,7 @@ _DEBRIS = re.compile(
 _GRAM = 8
 _LEAST_TO_JUDGE = 24
 _LONGEST_PERIOD = 40
+_LEAST_LINES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ def valid_draft(draft: MemoryDraft, batch: MessageBatch) -> MemoryDraft | Reject
         return Rejected("empty content")
     if len(content) > MAX_CONTENT:
         return Rejected(f"content of {len(content)} characters, at most {MAX_CONTENT} allowed")
-    if (reason := _degenerate(content)) is not None:
+    if (reason := _degenerate(content, _repeats_itself)) is not None:
         return Rejected(reason)
     wanted = set(draft.source_seqs)
     cited = [message for message in batch.messages if message.seq in wanted]
@@ -180,7 +181,7 @@ def valid_scene(write: SceneWrite, *, paths: Collection[str], memory_seqs: Colle
     if (reason := _unfit(body, MAX_SCENE)) is not None:
         return Rejected(reason, path)
     summary = one_line(_clean(write.summary))
-    if summary and (reason := _degenerate(summary)) is not None:
+    if summary and (reason := _degenerate(summary, _repeats_itself)) is not None:
         return Rejected(f"summary: {reason}", path)
     shown = set(memory_seqs)
     sources = tuple(sorted({seq for seq in write.memory_seqs if seq in shown}))
@@ -243,18 +244,29 @@ def _unfit(body: str, limit: int) -> str | None:
         return "empty body"
     if len(body) > limit:
         return f"body of {len(body)} characters, at most {limit} allowed"
-    return _degenerate(body)
+    return _degenerate(body, _repeats_its_lines)
 
 
-def _degenerate(text: str) -> str | None:
+def _degenerate(text: str, repeats: Callable[[str], bool]) -> str | None:
     """Return what is broken about a text that no person would have written: None for a sound one."""
     if not any(character.isalnum() for character in text):
         return "no words"
     if _DEBRIS.search(text):
         return "debris of a machine format"
-    if _repeats_itself(text):
+    if repeats(text):
         return "the same phrase over and over"
     return None
+
+
+def _repeats_its_lines(body: str) -> bool:
+    """Say the same of a document: a loop stands in one of its lines, or most lines are repeats of others.
+
+    A list of statements that are merely worded alike, as a log of runs or of appointments is, is no loop.
+    """
+    lines = [line for line in body.splitlines() if line.strip()]
+    if len(lines) >= _LEAST_LINES and len(set(lines)) * 2 <= len(lines):
+        return True
+    return any(_repeats_itself(line) for line in lines)
 
 
 def _repeats_itself(text: str) -> bool:

@@ -33,6 +33,7 @@ __all__ = [
 
 DEFAULT_INSTANCE = "default"
 PROGRESS_FILE = PurePosixPath(".metadata/progress.jsonl")
+_LONGEST_NAME = 240  # bytes; file systems take 255, and a file that is being written has a longer name
 
 
 def instance_folder(instance: str) -> PurePosixPath:
@@ -57,9 +58,10 @@ def profile_folder(profile: Profile) -> PurePosixPath:
 
 
 def scene_file(path: str) -> str:
-    """Return the file name of a scene inside `scene_blocks`; a path with folders becomes one safe name."""
+    """Return the file name of a scene inside `scene_blocks`; one with folders, or too long, becomes one safe name."""
     stem = path.removesuffix(".md")
-    return path if "/" not in path and stem == stem.strip(".") and stem else f"{file_name(path)}.md"
+    is_name = "/" not in path and stem == stem.strip(".") and stem and len(path.encode()) <= _LONGEST_NAME
+    return path if is_name else f"{file_name(path)}.md"
 
 
 def conversation_line(scope: Scope, message: Message) -> dict[str, Any]:

@@ -72,6 +72,9 @@ def _apply(
     if any(row.origin == "human" for row in targets):
         return Applied()  # what a person wrote is pinned; the messages stay as evidence
     retiring = targets if decision.action in ("update", "merge") else ()
+    newer = [row for row in retiring if _said(r.memories.sources(scope, row.seq)) > _said(sources)]
+    if newer:  # sessions are distilled in any order, and history is imported late: what was said last holds
+        retiring = ()
     united = cited.union(*({m.seq for m in r.memories.sources(scope, row.seq)} for row in retiring))
     version = _version(retiring, now)
     memory = NewMemory(
@@ -95,8 +98,16 @@ def _apply(
         terms=context.terms(draft.content),
     )
     written = r.memories.add(scope, profile, memory)
+    if newer:
+        r.memories.retire(scope, written.seq, now, newer[-1].seq)
+        return Applied(written=1, retired=1)
     retired = sum(r.memories.retire(scope, row.seq, now, written.seq) for row in retiring)
     return Applied(written=1, retired=retired)
+
+
+def _said(messages: tuple[Message, ...]) -> tuple[Instant, int]:
+    """Return when the last of the messages was said; of equal times the later one counts."""
+    return max(((message.said_at, message.seq) for message in messages), default=(0, 0))
 
 
 @dataclass(frozen=True, slots=True)

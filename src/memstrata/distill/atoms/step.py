@@ -32,6 +32,7 @@ from memstrata.store.protocol import MemoryFilter, Repositories, SessionProgress
 __all__ = ["AtomsStep"]
 
 _CANDIDATES = 5
+_TRIES = 5  # decisions made in view of memories that changed meanwhile are made again
 _SIMILAR = 0.35  # share of a draft's information that a memory must hold to be worth comparing
 
 
@@ -40,6 +41,12 @@ class _Snapshot:
     progress: SessionProgress
     background: tuple[Message, ...]
     messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    decisions: Decisions
+    shown: frozenset[int]  # every memory that the decisions were made in view of
 
 
 class AtomsStep:
@@ -68,20 +75,46 @@ class AtomsStep:
             return extraction
         review = valid_drafts(extraction.drafts, batch)
         log_rejected("l1", lease, review.rejected)
-        decisions = await self._decide(review.kept, target.scope)
-        if not isinstance(decisions, Decisions):
-            return decisions
-        await context.store.write(
-            lambda r: self._commit(r, lease, target, snapshot, decisions, extraction.scene_name, started)
-        )
-        return None
+        for _ in range(_TRIES):
+            decided = await self._decide(review.kept, target.scope)
+            if not isinstance(decided, _Decided):
+                return decided
+            if await self._try_to_commit(lease, target, snapshot, decided, extraction.scene_name, started):
+                return None
+        return Retry("other sessions kept changing the memories that this one was compared with")
 
-    async def _decide(self, drafts: tuple[MemoryDraft, ...], scope: Scope) -> Decisions | Retry | Poison:
+    async def _decide(self, drafts: tuple[MemoryDraft, ...], scope: Scope) -> _Decided | Retry | Poison:
         if not drafts:
-            return Decisions(())
+            return _Decided(Decisions(()), frozenset())
         candidates = await self._context.store.read(lambda r: [_candidates(r, scope, draft) for draft in drafts])
         decisions = await self._context.distiller.resolve(drafts, candidates)
-        return _only_shown(decisions, candidates) if isinstance(decisions, Decisions) else decisions
+        if not isinstance(decisions, Decisions):
+            return decisions
+        shown = frozenset(row.seq for rows in candidates for row in rows)
+        return _Decided(_only_shown(decisions, candidates), shown)
+
+    async def _try_to_commit(
+        self,
+        lease: Lease,
+        target: SessionTarget,
+        snapshot: _Snapshot,
+        decided: _Decided,
+        scene_name: str,
+        started: Instant,
+    ) -> bool:
+        """Commit, unless a memory of a slot in question appeared since the candidates were read."""
+
+        def work(r: Repositories) -> bool:
+            if any(
+                row.seq not in decided.shown
+                for decision in decided.decisions.items
+                for row in r.memories.by_slot(target.scope, decision.draft.slot)
+            ):
+                return False
+            self._commit(r, lease, target, snapshot, decided.decisions, scene_name, started)
+            return True
+
+        return await self._context.store.write(work)
 
     def _snapshot(self, r: Repositories, target: SessionTarget) -> _Snapshot:
         settings = self._context.settings
@@ -138,7 +171,13 @@ def _candidates(r: Repositories, scope: Scope, draft: MemoryDraft) -> tuple[Memo
     """Return live memories of the scope, of any session, that may say or contradict what the draft says."""
     same = r.memories.by_content(scope, draft.content)
     found = retrieve(r, MEMORIES, scope, draft.content, MemoryFilter(), _CANDIDATES, floor=_SIMILAR)
-    rows = [*([same] if same else []), *r.memories.by_slot(scope, draft.slot), *(hit.item for hit in found.hits)]
+    ended = r.memories.by_slot(scope, str(draft.metadata.get("ends", "")))  # "left Orion" concerns who employs
+    rows = [
+        *([same] if same else []),
+        *r.memories.by_slot(scope, draft.slot),
+        *ended,
+        *(hit.item for hit in found.hits),
+    ]
     return tuple({row.seq: row for row in rows}.values())
 
 

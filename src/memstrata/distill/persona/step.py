@@ -50,7 +50,7 @@ class PersonaStep:
         )
         if not isinstance(draft, PersonaDraft):
             return draft
-        body = valid_persona(draft.body)
+        body = valid_persona(draft.body) if draft.body.strip() or draft.memory_seqs else ""
         if isinstance(body, Rejected):
             return Retry(f"the portrait was refused: {body.reason}")
         if not await context.store.write(lambda r: self._commit(r, lease, target, state, draft, body, started)):
@@ -78,8 +78,10 @@ class PersonaStep:
         if deleted or r.profiles.document(profile, "persona", PERSONA_PATH) != state.persona:
             return False
         now = context.clock.now()
-        changed = state.persona is None or state.persona.body != body
-        if changed:
+        changed = (state.persona.body if state.persona else "") != body
+        if changed and not body:  # nothing is left to say about anybody
+            r.profiles.retire(profile, "persona", PERSONA_PATH, now)
+        elif changed:
             created = state.persona.created_at if state.persona else now
             document = NewDocument(
                 "persona", PERSONA_PATH, body, "", 1, context.distiller.origin, created, now, draft.memory_seqs

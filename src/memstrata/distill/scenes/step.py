@@ -56,9 +56,12 @@ class ScenesStep:
             return draft
         writes, rejected = _checked(draft, snapshot)
         log_rejected("l2", lease, rejected)
-        if not writes:
+        removals = _removable(draft, writes, snapshot)
+        if not writes and not removals:
             return Retry("the run changed no scene" + (f": {rejected[0].reason}" if rejected else ""))
-        if not await context.store.write(lambda r: self._commit(r, lease, target, snapshot, draft, writes, started)):
+        if not await context.store.write(
+            lambda r: self._commit(r, lease, target, snapshot, draft, writes, removals, started)
+        ):
             return Retry("scenes or their memories were changed by somebody else meanwhile")
         return None
 
@@ -70,6 +73,7 @@ class ScenesStep:
         snapshot: _Snapshot,
         draft: SceneDraft,
         writes: Sequence[SceneWrite],
+        removals: Sequence[str],
         started: Instant,
     ) -> bool:
         """Store the checked draft; False, and nothing is stored, if what it was made from is no longer there."""
@@ -94,10 +98,7 @@ class ScenesStep:
             )  # fmt: skip
             r.profiles.write(profile, document)
             retired += sum(r.profiles.retire(profile, "scene", path, now) for path in write.absorbs)
-        written = {write.path for write in writes}
-        for path in draft.removals:
-            if path in live and path not in written and live[path].origin != "human":
-                retired += r.profiles.retire(profile, "scene", path, now)
+        retired += sum(r.profiles.retire(profile, "scene", path, now) for path in removals)
         r.profiles.mark_consumed(profile, [memory.seq for memory in snapshot.memories])
         r.profiles.scenes_done(profile, now)
         if draft.persona_request:
@@ -126,6 +127,13 @@ def scene_views(r: Repositories, profile: Profile) -> tuple[SceneView, ...]:
 
 def _snapshot(r: Repositories, profile: Profile) -> _Snapshot:
     return _Snapshot(r.profiles.unconsumed(profile, MEMORIES_A_RUN), scene_views(r, profile))
+
+
+def _removable(draft: SceneDraft, writes: Sequence[SceneWrite], snapshot: _Snapshot) -> tuple[str, ...]:
+    """Return the scenes that may go: live ones that the same run does not write, and that no person wrote."""
+    written = {write.path for write in writes}
+    ours = {view.document.path for view in snapshot.scenes if view.document.origin != "human"}
+    return tuple(path for path in dict.fromkeys(draft.removals) if path in ours - written)
 
 
 def _checked(draft: SceneDraft, snapshot: _Snapshot) -> tuple[list[SceneWrite], list[Rejected]]:

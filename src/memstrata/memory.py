@@ -18,6 +18,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, get_args
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from memstrata.capture import MessageInput, append
 from memstrata.clock import Clock, Instant, SystemClock, milliseconds
@@ -30,7 +31,7 @@ from memstrata.distill.run import StepContext
 from memstrata.distill.scenes.names import check_path, check_prefix
 from memstrata.distill.scenes.navigation import render_navigation
 from memstrata.distill.scenes.step import ScenesStep
-from memstrata.errors import Conflict, InvalidRequest, NotFound
+from memstrata.errors import Conflict, InvalidRequest, Misconfigured, NotFound
 from memstrata.recall import Leg, Recaller
 from memstrata.records import (
     PERSONA_PATH,
@@ -119,8 +120,9 @@ class Memory:
         """
         if settings is None:
             settings, _ = load_settings(flags={"data_dir": path})
+        rules = RulesDistiller(_zone(settings.time_zone))
         store = await SqliteStore.open(settings.data_dir)
-        memory = cls(store, settings, distiller or RulesDistiller(), clock or SystemClock())
+        memory = cls(store, settings, distiller or rules, clock or SystemClock())
         try:
             await memory._start()
             yield memory
@@ -500,6 +502,13 @@ class Memory:
 async def rebuild(settings: Settings) -> RebuildReport:
     """Write a new database in the data folder from its readable mirror. Raises Misconfigured if one is still there."""
     return await rebuild_from_files(settings.data_dir, index_terms, settings.pipeline.profile_scope)
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise Misconfigured(f"time_zone: no such time zone: {name!r}") from error
 
 
 def _query(query: str) -> str:

@@ -154,6 +154,9 @@ class Settings:
     data_dir: Path = _option(  # noqa: RUF009 (a Path is immutable)
         Path(".memstrata"), "folder of the database and its readable mirror", env="MEMSTRATA_DATA_DIR"
     )
+    time_zone: str = _option(
+        "UTC", 'the users\' time zone, for example Asia/Shanghai: it decides which day "yesterday" was'
+    )
     log_level: Literal["debug", "info", "warning", "error"] = _option("info", "least severe log line that is written")
     server: ServerSettings = field(default_factory=ServerSettings)
     capture: CaptureSettings = field(default_factory=CaptureSettings)

@@ -54,14 +54,16 @@ async def distill(client: AsyncMemoryClient, screen: Screen) -> Distilled:
     total = status.layers["l1"].pending
     with screen.step(say("distill.step"), total or None) as step:
         while True:
-            before = _waiting(status)
+            before, asked = _waiting(status), time.monotonic()
             status = await client.flush(wait_seconds=_LOOK_SECONDS)
             now = time.monotonic()
             moved = now if _waiting(status) != before else moved
+            # A flush that comes back before its time has found nothing that can be done.
+            ended = status.idle or now - asked < _LOOK_SECONDS / 2
             found = await _count(client, status)
             counts = {"memories": found.memories, "scenes": found.scenes, "personas": found.personas}
             step.show(say("distill.progress", **counts), total - status.layers["l1"].pending, total or None)
-            if status.idle or not _moves(status) or now - moved > patience:
+            if ended or now - moved > patience:
                 break
         step.show(say("distill.done", **counts, seconds=time.monotonic() - started))
     if found.unfinished:
@@ -79,11 +81,6 @@ def _waiting(status: PipelineStatus) -> tuple[int, ...]:
     return tuple(layer.pending for layer in status.layers.values())
 
 
-def _moves(status: PipelineStatus) -> bool:
-    """Whether something runs or will be tried again. Where the pipeline is off or has given up, nothing does."""
-    return any(layer.state in ("waiting", "running") for layer in status.layers.values())
-
-
 def _unfinished(status: PipelineStatus) -> str:
     if status.idle:
         return ""
@@ -91,6 +88,6 @@ def _unfinished(status: PipelineStatus) -> str:
     waiting = (
         say("distill.waiting", number=layer.pending, layer=name.upper())
         for name, layer in status.layers.items()
-        if layer.pending
+        if layer.pending and name != "l3"  # the persona is renewed by its triggers; memories may wait for it for ever
     )
-    return next(errors, None) or next(waiting, "?")
+    return next(errors, None) or next(waiting, "")

@@ -89,7 +89,8 @@ _DEBRIS = re.compile(
 _GRAM = 8
 _LEAST_TO_JUDGE = 24
 _LONGEST_PERIOD = 40
-_LEAST_LINES = 4
+_LEAST_STATEMENTS = 4
+_STATEMENT_END = re.compile(r"[.!?;。！？；\n]+\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +182,7 @@ def valid_scene(write: SceneWrite, *, paths: Collection[str], memory_seqs: Colle
     if (reason := _unfit(body, MAX_SCENE)) is not None:
         return Rejected(reason, path)
     summary = one_line(_clean(write.summary))
-    if summary and (reason := _degenerate(summary, _repeats_itself)) is not None:
+    if summary and (reason := _degenerate(summary, _repeats_its_statements)) is not None:
         return Rejected(f"summary: {reason}", path)
     shown = set(memory_seqs)
     sources = tuple(sorted({seq for seq in write.memory_seqs if seq in shown}))
@@ -244,7 +245,7 @@ def _unfit(body: str, limit: int) -> str | None:
         return "empty body"
     if len(body) > limit:
         return f"body of {len(body)} characters, at most {limit} allowed"
-    return _degenerate(body, _repeats_its_lines)
+    return _degenerate(body, _repeats_its_statements)
 
 
 def _degenerate(text: str, repeats: Callable[[str], bool]) -> str | None:
@@ -258,15 +259,15 @@ def _degenerate(text: str, repeats: Callable[[str], bool]) -> str | None:
     return None
 
 
-def _repeats_its_lines(body: str) -> bool:
-    """Say the same of a document: a loop stands in one of its lines, or most lines are repeats of others.
+def _repeats_its_statements(text: str) -> bool:
+    """Say the same of a text of several statements: a loop stands in one of them, or most are repeats of others.
 
-    A list of statements that are merely worded alike, as a log of runs or of appointments is, is no loop.
+    Statements that are merely worded alike, as those of a log of runs or of appointments are, are no loop.
     """
-    lines = [line for line in body.splitlines() if line.strip()]
-    if len(lines) >= _LEAST_LINES and len(set(lines)) * 2 <= len(lines):
+    statements = [statement for statement in _STATEMENT_END.split(text) if statement.strip()]
+    if len(statements) >= _LEAST_STATEMENTS and 2 * len(set(statements)) <= len(statements):
         return True
-    return any(_repeats_itself(line) for line in lines)
+    return any(_repeats_itself(statement) for statement in statements)
 
 
 def _repeats_itself(text: str) -> bool:

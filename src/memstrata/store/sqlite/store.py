@@ -16,6 +16,7 @@ from filelock import FileLock, Timeout
 from memstrata.errors import Misconfigured
 from memstrata.records import ComponentHealth
 from memstrata.store.protocol import Repositories
+from memstrata.store.sqlite.checkup import LARGE_BYTES, Checkup, check
 from memstrata.store.sqlite.connection import open_writer, query
 from memstrata.store.sqlite.conversations import SqliteConversations
 from memstrata.store.sqlite.erasure import SqliteErasure
@@ -84,6 +85,8 @@ class SqliteStore:
         self.folder = folder
         self.file = folder / DATABASE_NAME
         self._lock = FileLock(folder / LOCK_NAME, thread_local=False)  # taken in one thread, released in another
+        self._is_large = self.file.exists() and self.file.stat().st_size > LARGE_BYTES
+        self._checkup: Checkup | None = None
         self._writer = Writer(self._connect)
         self._readers = Readers(self.file, SqliteRepositories)
 
@@ -96,6 +99,8 @@ class SqliteStore:
         """
         store = cls(folder)
         await asyncio.to_thread(store._start)
+        if store._is_large:
+            store._checkup = Checkup(store.file, store._writer.refuse)
         return store
 
     async def write(self, work: Callable[[Repositories], T]) -> T:
@@ -121,6 +126,8 @@ class SqliteStore:
         self._write_owner({"pid": os.getpid(), "url": url})
 
     async def close(self) -> None:
+        if self._checkup is not None:
+            await self._checkup.stop()
         await self._writer.close()
         await self._readers.close()
         (self.folder / OWNER_NAME).unlink(missing_ok=True)
@@ -147,12 +154,8 @@ class SqliteStore:
     def _connect(self) -> tuple[apsw.Connection, SqliteRepositories]:
         with translated(f"open {self.file}"):
             connection = open_writer(self.file)
-            found = query(connection, "PRAGMA quick_check(1)")
-            if found != [("ok",)]:
-                raise Misconfigured(
-                    f"{self.file} is damaged ({found[0][0]}). It was left as it is; restore a backup, or move it away"
-                    " and run `memstrata rebuild --from-files`"
-                )
+            if not self._is_large:
+                check(connection, self.file)
             migrate(connection, self.file)
             query(connection, "PRAGMA shrink_memory")  # the check has read every page
             # The folder's lock says that whoever held these leases is gone. Dying was not the job's failure.

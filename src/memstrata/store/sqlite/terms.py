@@ -7,6 +7,7 @@ makes deleting one independent of the table's size. Measured in `docs/retrieval.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Collection, Mapping, Sequence
 
@@ -29,7 +30,7 @@ class TermIndex:
         self._connection = connection
         self._add = f"INSERT INTO {table} (rowid, terms) VALUES (?, ?)"
         self._remove = f"DELETE FROM {table} WHERE rowid = ?"
-        self._frequency = f"SELECT doc FROM {vocabulary} WHERE term = ?"
+        self._frequencies = f"SELECT term, doc FROM {vocabulary} WHERE term IN (SELECT value FROM json_each(?))"
         self._kept: dict[str, tuple[float, int]] = {}
 
     def add(self, scope_id: int, seq: int, terms: Sequence[str]) -> None:
@@ -42,27 +43,29 @@ class TermIndex:
 
     def frequencies(self, scope_id: int, terms: Collection[str]) -> Mapping[str, int]:
         """Return in how many rows of the scope each term stands; absent terms are left out."""
-        prefix = _prefix(scope_id)
-        found = {term: self._count(prefix + term) for term in terms}
-        return {term: count for term, count in found.items() if count}
+        now = time.monotonic()
+        tokens = {_prefix(scope_id) + term: term for term in terms}
+        found = {token: kept for token in tokens if (kept := self._kept_count(token, now)) is not None}
+        asked = json.dumps([token for token in tokens if token not in found])
+        for token, count in query(self._connection, self._frequencies, (asked,)):
+            found[token] = count
+            self._keep(token, count, now)
+        return {tokens[token]: count for token, count in found.items()}
 
     def expression(self, scope_id: int, terms: Sequence[str]) -> str:
         """Return the FTS5 query that matches rows with any of the terms. Terms are quoted: they are data."""
         prefix = _prefix(scope_id)
         return " OR ".join(f'"{prefix}{term}"' for term in terms)
 
-    def _count(self, token: str) -> int:
-        now = time.monotonic()
-        kept = self._kept.get(token)
-        if kept is not None and now - kept[0] < _KEPT_SECONDS:
-            return kept[1]
-        rows = query(self._connection, self._frequency, (token,))
-        count = int(rows[0][0]) if rows else 0
+    def _kept_count(self, token: str, now: float) -> int | None:
+        at, count = self._kept.get(token, (0.0, 0))
+        return count if count and now - at < _KEPT_SECONDS else None
+
+    def _keep(self, token: str, count: int, now: float) -> None:
         if count >= _FREQUENT:
             if len(self._kept) >= _KEPT_TERMS:
                 self._kept.clear()
             self._kept[token] = (now, count)
-        return count
 
 
 def _prefix(scope_id: int) -> str:

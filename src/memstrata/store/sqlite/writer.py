@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 import apsw
 
-from memstrata.errors import MemstrataError, Unavailable
+from memstrata.errors import MemstrataError, Misconfigured, Unavailable
 from memstrata.records import ComponentHealth
 from memstrata.store.protocol import Repositories
 from memstrata.store.sqlite.errors import translated
@@ -52,6 +52,7 @@ class Writer:
         self._opened: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
         self._closed = False
         self._failure = ""
+        self._refusal = ""
         self.commits = 0
         self.works = 0
         self.failures = 0
@@ -64,8 +65,14 @@ class Writer:
         if error is not None:
             raise error
 
+    def refuse(self, reason: str) -> None:
+        """Accept no more works, because the file was found damaged."""
+        self._refusal = reason
+
     async def write(self, work: Callable[[Repositories], T]) -> T:
         """Run `work` in a transaction and return its result once that is durable."""
+        if self._refusal:
+            raise Misconfigured(self._refusal)
         if self._closed:
             raise Unavailable("the store is closed")
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
@@ -74,8 +81,8 @@ class Writer:
 
     def health(self) -> ComponentHealth:
         counts = {"commits": self.commits, "works": self.works, "failed_commits": self.failures}
-        if self._failure:
-            return ComponentHealth("failed", self._failure, counts)
+        if self._refusal or self._failure:
+            return ComponentHealth("failed", self._refusal or self._failure, counts)
         return ComponentHealth("ok", details=counts)
 
     async def close(self) -> None:

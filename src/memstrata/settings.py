@@ -7,6 +7,7 @@ key, because a mistyped name that is silently ignored is how an instance ends up
 from __future__ import annotations
 
 import difflib
+import math
 import os
 import re
 import tomllib
@@ -331,7 +332,9 @@ def _as_type(kind: Any, value: Any) -> Any:
         return value if value in get_args(kind) else None
     if get_origin(kind) is tuple:
         parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
-        return tuple(p for p in parts if p) if all(isinstance(p, str) for p in parts) else None
+        if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
+            return None
+        return tuple(part for part in parts if part)
     if kind is bool:
         words = {
             "1": True,
@@ -348,9 +351,13 @@ def _as_type(kind: Any, value: Any) -> Any:
         return None
     if kind is Path:
         return Path(value).expanduser() if isinstance(value, str | Path) and str(value) else None
+    if kind is str:
+        return value if isinstance(value, str) else None
     try:
-        return kind(value) if kind in (int, float) else value if isinstance(value, str) else None
-    except (TypeError, ValueError):
+        number = kind(value)
+        # No limit stops `inf` and `nan`, and a fraction must not be lost in silence.
+        return number if math.isfinite(number) and (isinstance(value, str) or number == value) else None
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

@@ -11,7 +11,7 @@ import pytest
 from memstrata.distill.protocol import SceneDraft, SceneRequest, SceneWrite
 from memstrata.errors import Unavailable
 from memstrata.memory import Memory, MessageInput
-from memstrata.records import LayerStatus, Poison, Retry, Scope
+from memstrata.records import JobKind, LayerStatus, Poison, Retry, Scope
 from memstrata.testing import EchoDistiller, FakeClock
 from memstrata.testing.distiller import Stage
 
@@ -215,7 +215,7 @@ async def test_a_failed_l2_or_l3_leaves_the_old_documents_as_they_are_and_stays_
     failure: Retry | Poison | Exception,
 ) -> None:
     """Invariant 8: documents are swapped whole, after validation, or not at all."""
-    kind = "l2" if stage == "consolidate" else "l3"
+    kind: JobKind = "l2" if stage == "consolidate" else "l3"
     async with open_memory(persona_every_n=1, l2_min_interval_seconds=0) as memory:
         await memory.add(scope, "s1", said("the first fact"))
         await memory.flush(scope)

@@ -79,7 +79,12 @@ async def test_l2_and_l3_of_a_profile_exclude_each_other_while_l1_goes_on(
 
 
 async def test_a_long_run_keeps_its_lease(
-    open_memory: Open, scope: Scope, clock: FakeClock, distiller: EchoDistiller, eventually: Eventually, settled: Settled
+    open_memory: Open,
+    scope: Scope,
+    clock: FakeClock,
+    distiller: EchoDistiller,
+    eventually: Eventually,
+    settled: Settled,
 ) -> None:
     async with open_memory(lease_seconds=60) as memory:
         with distiller.paused("extract"):

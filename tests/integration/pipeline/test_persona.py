@@ -22,9 +22,7 @@ def fact(number: int) -> str:
     return f"fact {number} {hashlib.sha256(str(number).encode()).hexdigest()[:16]}"
 
 
-async def one_round(
-    memory: Memory, scope: Scope, clock: FakeClock, settled: Settled, *numbers: int
-) -> None:
+async def one_round(memory: Memory, scope: Scope, clock: FakeClock, settled: Settled, *numbers: int) -> None:
     """Say facts in a session of their own and let L1, L2 and what follows run by their timers."""
     await memory.add(scope, f"s{numbers[0]}", [MessageInput("user", fact(number)) for number in numbers])
     await settled(memory, scope)

@@ -94,23 +94,20 @@ async def test_a_long_line_of_memories_is_consumed_in_portions(
         assert distiller.calls["consolidate"] == 2
 
 
-async def test_heat_and_times_of_a_scene_are_counted_by_code(
-    open_memory: Open, scope: Scope, clock: FakeClock
-) -> None:
+async def test_heat_and_times_of_a_scene_are_counted_by_code(open_memory: Open, scope: Scope, clock: FakeClock) -> None:
     """Invariant 7: new 1, update +1, merge sum + 1; created stays, updated moves."""
     writer = Writer()
     async with open_memory(distiller=writer, l2_min_interval_seconds=0) as memory:
         born = clock.now()
         heats = []
-        for number, draft in enumerate(
-            [
-                [("tea.md", ())],
-                [("tea.md", ())],
-                [("rain.md", ())],
-                [("tea.md", ("rain.md", "unknown.md"))],
-            ]
-        ):
-            writer.writes = draft
+        drafts: list[tuple[str, tuple[str, ...]]] = [
+            ("tea.md", ()),
+            ("tea.md", ()),
+            ("rain.md", ()),
+            ("tea.md", ("rain.md", "unknown.md")),
+        ]
+        for number, draft in enumerate(drafts):
+            writer.writes = [draft]
             await memory.add(scope, f"s{number}", [MessageInput("user", f"fact number {number}")])
             clock.advance(60)
             await memory.flush(scope)
@@ -209,9 +206,7 @@ async def test_a_removed_scene_is_restored_with_the_next_version(open_memory: Op
         assert again.version == 2
 
 
-async def test_what_is_deleted_leaves_the_scenes_and_they_are_written_anew(
-    open_memory: Open, scope: Scope
-) -> None:
+async def test_what_is_deleted_leaves_the_scenes_and_they_are_written_anew(open_memory: Open, scope: Scope) -> None:
     """Invariant 10: scenes and persona are derived again without the deleted part."""
     async with open_memory() as memory:
         secret = MessageInput("user", "the code is 4711", message_id="secret")

@@ -216,6 +216,19 @@ def test_a_scene_that_breaks_a_rule_is_refused_by_its_path(changes: dict[str, An
     assert refused.subject == write.path
 
 
+def test_statements_that_are_worded_alike_are_no_loop() -> None:
+    alike = [f"The user asked to remember: locker {number} opens with code {number + 4000}." for number in range(12)]
+    for body in ("\n".join(f"- {one}" for one in alike), " ".join(alike)):
+        scene = SceneWrite("Lockers.md", body, " ".join(alike[:3]), (1,))
+        assert isinstance(valid_scene(scene, paths=(), memory_seqs=(1,)), SceneWrite)
+        assert valid_persona(body) == body
+
+
+@pytest.mark.parametrize("loop", ["- The user likes tea\n- The user lives in Lisbon\n", "用户喜欢茶。用户住在里斯本。"])
+def test_statements_that_come_again_and_again_are_a_loop(loop: str) -> None:
+    assert isinstance(valid_persona(loop * 4), Rejected)
+
+
 def test_a_long_summary_is_cut_not_refused() -> None:
     summary = " ".join(str(number) for number in range(200))
     checked = valid_scene(SceneWrite("Work.md", "# Work", summary, (1,)), paths=(), memory_seqs=(1,))

@@ -155,7 +155,8 @@ def test_the_same_documents_make_the_same_bytes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "language"), [("用户住在里斯本，每天早上喝绿茶。", "zh"), ("Lin lives in Lisbon.", "en"), ("東京に住んでいます。", "en")]
+    ("text", "language"),
+    [("用户住在里斯本，每天早上喝绿茶。", "zh"), ("Lin lives in Lisbon.", "en"), ("東京に住んでいます。", "en")],
 )
 def test_the_sentences_around_are_in_the_language_of_what_they_stand_around(text: str, language: str) -> None:
     words = words_for(language)

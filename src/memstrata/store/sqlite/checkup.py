@@ -7,20 +7,20 @@ used already, and if it turns out damaged, writing ends there and health says wh
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable
 from pathlib import Path
 
 import apsw
 
-from memstrata.errors import Misconfigured
+from memstrata.errors import MemstrataError, Misconfigured
 from memstrata.store.sqlite.connection import open_reader, query
 from memstrata.store.sqlite.errors import translated
 
 __all__ = ["LARGE_BYTES", "Checkup", "check"]
 
 LARGE_BYTES = 32 * 1024 * 1024
+_STEPS_BETWEEN_LOOKS = 1_000
 _LOG = logging.getLogger(__name__)
 
 
@@ -41,24 +41,29 @@ class Checkup:
     def __init__(self, file: Path, on_damage: Callable[[str], None]) -> None:
         self._file = file
         self._on_damage = on_damage
-        self._connection: apsw.Connection | None = None
+        self._stopped = False
         self._task = asyncio.create_task(self._run(), name="checkup")
 
     async def stop(self) -> None:
-        """End it; a check that was not finished says nothing."""
-        if self._connection is not None:
-            self._connection.interrupt()
-        self._task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._task
+        """End it and wait until its thread is done; a check that was not finished says nothing."""
+        self._stopped = True
+        await self._task
 
     async def _run(self) -> None:
-        connection = self._connection = open_reader(self._file)
         try:
-            await asyncio.to_thread(check, connection, self._file)
+            await asyncio.to_thread(self._look)
         except Misconfigured as error:
             _LOG.error("%s", error)
             self._on_damage(str(error))
+        except MemstrataError as error:
+            if not self._stopped:
+                _LOG.warning("the file could not be looked at: %s", error)
+
+    def _look(self) -> None:
+        with translated(f"look at {self._file}"):
+            connection = open_reader(self._file)
+        try:
+            connection.set_progress_handler(lambda: self._stopped, _STEPS_BETWEEN_LOOKS)
+            check(connection, self._file)
         finally:
-            self._connection = None
             connection.close()

@@ -136,7 +136,7 @@ class SqliteStore:
     def _start(self) -> None:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._lock.acquire(timeout=0)
+            self._lock.acquire(timeout=0.3)  # who asks for the owner holds it for an instant
         except Timeout:
             owner = _read_owner(self.folder)
             who = f"process {owner['pid']}" if "pid" in owner else "another process"

@@ -1,0 +1,54 @@
+# Two commands matter: `make demo` shows it working, `make test` says whether it is sound. Both need Python 3.11 or newer
+# and nothing else; what they install goes into .venv, from the lock files in requirements/.
+
+SHELL := /bin/sh
+VENV ?= .venv
+BIN := $(VENV)/bin
+FILE ?=
+DATA_DIR ?=
+CODE := src tests benchmarks
+DEV := $(VENV)/.installed-dev
+# A development environment can do all that the demo needs.
+RUN := $(if $(wildcard $(DEV)),$(DEV),$(VENV)/.installed-demo)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo stop check test test-slow bench lock clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s%s\n", $$1, $$2 }'
+
+demo: $(RUN) ## see it work; FILE=path takes a conversation of your own
+	@$(BIN)/memstrata demo $(if $(FILE),"$(FILE)") $(if $(DATA_DIR),--data-dir "$(DATA_DIR)")
+
+stop: $(RUN) ## stop the server that the demo left running
+	@$(BIN)/memstrata stop $(if $(DATA_DIR),--data-dir "$(DATA_DIR)")
+
+check: $(DEV) ## lint, types, import rules, generated pages
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	@$(BIN)/memstrata config --markdown | diff -u docs/settings.md - \
+	  || { echo "docs/settings.md is not what the program says: memstrata config --markdown > docs/settings.md" >&2; exit 1; }
+
+test: check ## check, then every test but the slow ones
+	$(BIN)/pytest -m "not slow"
+
+test-slow: $(DEV) ## the slow tests: faults, load, recorded requests
+	$(BIN)/pytest -m slow
+
+bench: $(DEV) ## speed and size, side by side with what they are compared with
+	@test -f benchmarks/run.py || { echo "benchmarks/run.py is not there" >&2; exit 1; }
+	$(BIN)/python benchmarks/run.py
+
+lock: ## write the lock files anew; needs uv
+	@command -v uv >/dev/null || { echo "make lock needs uv: https://docs.astral.sh/uv/" >&2; exit 1; }
+	requirements/lock
+
+clean: ## remove what was installed and built, never data
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.installed-%: requirements/%.txt requirements/install pyproject.toml
+	@requirements/install $(VENV) $<
+	@touch $@

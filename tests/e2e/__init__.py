@@ -1,0 +1,1 @@
+"""The command line as a process: what a person or a script types, and what they get."""

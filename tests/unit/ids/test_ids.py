@@ -1,0 +1,70 @@
+"""Ids in the forms of the wire contract, and names that are safe on any file system."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from memstrata.ids import file_name, memory_id, message_id, request_id
+
+HOSTILE = [
+    *(
+        "",
+        ".",
+        "..",
+        "../../x",
+        "/",
+        "a/b",
+        "a\\b",
+        "a:b",
+        "a\x00b",
+        "a\nb",
+        " ",
+        "a ",
+        "a.",
+        "~",
+        "~x",
+        "%2f",
+        "a%2fb",
+    ),
+    *("Twin", "twin", "TWIN", "ß", "ss", "SS", "é", "e\u0301", "🙂", "👩‍👩‍👧‍👦", "\ud83d", "con", "x" * 100, "x" * 101),
+    *("x" * 300, "y" * 299 + "z", "y" * 300, "漢" * 33, "漢" * 34, "漢" * 300, "\u202eevil", '*?<>|"'),
+]
+
+
+def test_ids_have_the_form_of_the_contract_and_do_not_repeat() -> None:
+    assert re.fullmatch(r"msg-[0-9a-f]{16}", message_id())
+    assert re.fullmatch(r"req-[0-9a-f]{16}", request_id())
+    assert re.fullmatch(r"m_1767603600000_[0-9a-f]{8}", memory_id(1_767_603_600_000))
+    assert len({message_id() for _ in range(1_000)}) == len({memory_id(0) for _ in range(1_000)}) == 1_000
+
+
+def test_a_memory_id_has_thirteen_digits_whatever_the_clock_says() -> None:
+    assert memory_id(0).startswith("m_1000000000000_")
+
+
+@pytest.mark.parametrize("text", ["home", "team-1", "a_b", "里斯本", "λ"])
+def test_an_ordinary_id_stays_readable(text: str) -> None:
+    assert file_name(text) == text
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_any_id_becomes_one_safe_component(text: str) -> None:
+    name = file_name(text)
+
+    assert 0 < len(name.encode()) <= 150
+    assert name not in (".", "..")
+    assert not set(name) & set('/\\:*?"<>|\x00\n ')
+    assert not name.endswith(".")
+    assert file_name(text) == name
+
+
+def test_different_ids_have_different_names_even_where_case_and_form_do_not_count() -> None:
+    names = [file_name(text) for text in HOSTILE]
+    assert len({name.casefold() for name in names}) == len(HOSTILE)
+
+
+def test_a_name_that_was_made_is_not_another_ids_name() -> None:
+    made = file_name("a/b")
+    assert file_name(made) != made

@@ -29,10 +29,21 @@ async def test_stale_files_are_listed_once_until_they_are_cleared(store: Store) 
     for _ in range(2):
         await store.write(lambda r: r.mirror.mark_stale(stale))
 
-    assert await store.read(lambda r: r.mirror.stale(9)) == (stale,)
+    listed = await store.read(lambda r: r.mirror.stale(9))
+    assert listed == (stale,)
     assert await store.read(lambda r: r.mirror.stale(0)) == ()
-    await store.write(lambda r: r.mirror.clear_stale(stale))
+    await store.write(lambda r: r.mirror.clear_stale(listed[0]))
     assert await store.read(lambda r: r.mirror.stale(9)) == ()
+
+
+async def test_a_file_that_is_marked_again_while_it_is_written_stays_stale(store: Store) -> None:
+    await store.write(lambda r: r.mirror.mark_stale(StaleFile("records", "default", "2026-01-05")))
+    (listed,) = await store.read(lambda r: r.mirror.stale(9))
+
+    await store.write(lambda r: r.mirror.mark_stale(listed))
+    await store.write(lambda r: r.mirror.clear_stale(listed))
+
+    assert await store.read(lambda r: r.mirror.stale(9)) == (listed,)
 
 
 async def test_messages_of_all_scopes_follow_in_the_order_of_their_commits(

@@ -19,8 +19,10 @@ import pytest
 from memstrata.errors import Misconfigured, Unavailable
 from memstrata.memory import Memory, MessageInput
 from memstrata.records import NewMessage, Scope
+from memstrata.settings import Settings
 from memstrata.store.protocol import MessageFilter
 from memstrata.store.sqlite import connection as connections
+from memstrata.store.sqlite import store as stores
 from memstrata.store.sqlite.migrations import migrate, newest_version
 from memstrata.store.sqlite.store import DATABASE_NAME, SqliteStore, lock_owner
 
@@ -195,7 +197,8 @@ async def test_a_damaged_database_beside_an_unfinished_log_is_left_as_it_is(
     log_before = digest(log)
 
     with damaged(file, (root_page(running / DATABASE_NAME, "memory_terms_data") - 1) * 4096, 100):
-        assert "damaged" in await refusal(copy)
+        result = await asyncio.to_thread(opened_elsewhere, OPEN, copy)  # whose end closes all that it opened
+    assert "damaged" in result.stderr
     assert digest(log) == log_before
 
 
@@ -203,6 +206,45 @@ def root_page(file: Path, table: str) -> int:
     with closing(apsw.Connection(str(file))) as connection:
         rows = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)).fetchall()
     return int(str(rows[0][0]))
+
+
+async def test_a_large_file_is_looked_at_beside_the_work_and_writing_ends_if_it_is_damaged(
+    tmp_path: Path,
+    scope: Scope,
+    new_message: Build,
+    monkeypatch: pytest.MonkeyPatch,
+    eventually: Callable[..., Awaitable[None]],
+) -> None:
+    store = await SqliteStore.open(tmp_path)
+    await store.close()
+    file = tmp_path / DATABASE_NAME
+    monkeypatch.setattr(stores, "LARGE_BYTES", 0)
+    with file.open("r+b") as raw:
+        raw.seek((root_page(file, "tombstones") - 1) * 4096)
+        raw.write(b"\xff" * 100)
+
+    store = await SqliteStore.open(tmp_path)
+    await eventually(lambda: store.health().state == "failed")
+    assert "damaged" in store.health().reason
+    with pytest.raises(Misconfigured, match="restore a backup"):
+        await add(store, scope, new_message())
+    assert await count(store, scope) == 0
+    await store.close()
+
+
+async def test_a_large_file_may_be_closed_while_it_is_looked_at(
+    tmp_path: Path, scope: Scope, new_message: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await SqliteStore.open(tmp_path)
+    messages = [new_message(f"message number {number} " + "word " * 50) for number in range(3_000)]
+    await store.write(lambda r: r.conversations.append(scope, "s1", "", messages, 0))
+    await store.close()
+    monkeypatch.setattr(stores, "LARGE_BYTES", 0)
+
+    for _ in range(5):
+        store = await SqliteStore.open(tmp_path)
+        await store.close()
+        assert lock_owner(tmp_path) is None
 
 
 # What survives ---------------------------------------------------------------------------------------------------
@@ -336,3 +378,9 @@ def test_an_opened_database_is_set_up_to_survive_a_power_cut(tmp_path: Path) -> 
         settings = [connections.query(connection, f"PRAGMA {name}")[0][0] for name in ("journal_mode", "synchronous")]
         assert settings == ["wal", 2]
         assert connections.query(connection, "PRAGMA foreign_keys") == [(1,)]
+
+
+async def test_a_time_zone_that_does_not_exist_stops_the_start(tmp_path: Path) -> None:
+    with pytest.raises(Misconfigured, match="Asia/Atlantis"):
+        async with Memory.open(settings=Settings(data_dir=tmp_path, time_zone="Asia/Atlantis")):
+            pass

@@ -41,7 +41,7 @@ async def test_a_small_tenant_beside_a_huge_one_finds_the_same_with_the_same_sco
     store: SqliteStore, scope: Scope, new_memory: Build
 ) -> None:
     """Invariant 4: no foreign row is counted in a ranking, not even where scores are equal."""
-    words = "tea rain moon city honey mint river cloud train music".split()
+    words = ["tea", "rain", "moon", "city", "honey", "mint", "river", "cloud", "train", "music"]
     own = [" ".join(words[(n * step) % 10] for step in range(1, 3 + n % 7)) + f" {n}" for n in range(120)]
     await keep(store, scope, [new_memory(text) for text in own])
     queries = [*words[:4], "honey tea", "rain over the city", "music in the train along the river", "moon moon cloud"]

@@ -13,7 +13,7 @@ import pytest
 
 from memstrata.distill.protocol import Decision, Decisions, Extraction, MessageBatch
 from memstrata.memory import Memory, MessageInput
-from memstrata.records import MemoryDraft, MemoryRecord, Scope
+from memstrata.records import MemoryDraft, MemoryRecord, NewMemory, Scope
 from memstrata.testing import EchoDistiller, FakeClock
 
 Open = Callable[..., AbstractAsyncContextManager[Memory]]
@@ -255,6 +255,43 @@ async def test_an_update_writes_a_new_version_that_unites_the_sources_and_can_be
         assert (undone.content, undone.version) == (old.content, 2)
 
 
+async def test_what_was_said_last_holds_whichever_session_is_distilled_first(open_memory: Open, scope: Scope) -> None:
+    proposer = Proposer()
+    async with open_memory(distiller=proposer) as memory:
+        await memory.add(scope, "s1", [said("Lin lives in the city of Lisbon", said_at=2_000)])
+        await memory.flush(scope)
+        (newer,) = (await memory.memories(scope)).items
+
+        proposer.targets = (newer.seq,)
+        await memory.add(scope, "imported", [said("Lin lives in the city of Porto", said_at=1_000)])
+        await memory.flush(scope)
+
+        assert (await memory.memories(scope)).items == (newer,)
+        evidence = await memory.trace(scope, newer.memory_id)
+        assert [m.content for m in evidence.replaced] == ["Lin lives in the city of Porto"]
+
+
+async def test_a_decision_is_made_anew_when_its_slot_was_filled_meanwhile(
+    open_memory: Open,
+    scope: Scope,
+    eventually: Callable[..., Awaitable[None]],
+    new_memory: Callable[..., NewMemory],
+) -> None:
+    proposer = Proposer()
+    proposer.draft = {"slot": "residence"}
+    async with open_memory(distiller=proposer) as memory:
+        with proposer.paused("resolve"):
+            await memory.add(scope, "s1", [said("Lin lives in the city of Lisbon")])
+            await eventually(lambda: proposer.calls["resolve"] == 1)
+            other = new_memory("Lin is at home in Porto", slot="residence")
+            await memory._store.write(lambda r: r.memories.add(scope, scope.profile("agent"), other))
+        await memory.flush(scope)
+
+        assert proposer.calls["resolve"] == 2
+        assert [m.content for m in proposer.candidates[-1]] == ["Lin is at home in Porto"]
+        assert len(await contents(memory, scope)) == 2
+
+
 async def test_two_decisions_cannot_retire_one_memory(open_memory: Open, scope: Scope) -> None:
     """Invariant 5: at most one decision per target."""
     proposer = Proposer()
@@ -415,6 +452,7 @@ class Proposer(EchoDistiller):
         self.targets: tuple[int, ...] = ()
         self.draft: dict[str, Any] = {}
         self.shown: list[tuple[Any, ...]] = []
+        self.candidates: list[Sequence[MemoryRecord]] = []
 
     async def extract(self, batch: MessageBatch) -> Any:
         answer = await super().extract(batch)
@@ -427,6 +465,7 @@ class Proposer(EchoDistiller):
 
     async def resolve(self, drafts: Sequence[MemoryDraft], candidates: Sequence[Sequence[MemoryRecord]]) -> Any:
         answer = await super().resolve(drafts, candidates)
+        self.candidates += candidates
         if self.targets and isinstance(answer, Decisions):
             return Decisions(tuple(Decision("update", draft, self.targets) for draft in drafts))
         return answer

@@ -34,7 +34,7 @@ class Legs:
     async def read(self, work: Callable[[Repositories], T], *, timeout_seconds: float = 10.0) -> T:
         answer = self._answers[self._asked]
         self._asked += 1
-        return cast(T, await answer())
+        return cast("T", await answer())
 
     def health(self) -> ComponentHealth:
         return ComponentHealth("ok")

@@ -34,12 +34,12 @@ class OneJob:
         self.looks += 1
         if self.trouble is not None:
             raise self.trouble
-        answer = work(cast(Repositories, self))
+        answer = work(cast("Repositories", self))
         self.on_look()
         return answer
 
     async def write(self, work: Callable[[Repositories], T]) -> T:
-        return work(cast(Repositories, self))
+        return work(cast("Repositories", self))
 
     def health(self) -> ComponentHealth:
         return ComponentHealth("ok")

@@ -154,15 +154,24 @@ class SqliteStore:
     def _connect(self) -> tuple[apsw.Connection, SqliteRepositories]:
         with translated(f"open {self.file}"):
             connection = open_writer(self.file)
-            if not self._is_large:
-                check(connection, self.file)
-            migrate(connection, self.file)
-            query(connection, "PRAGMA shrink_memory")  # the check has read every page
-            # The folder's lock says that whoever held these leases is gone. Dying was not the job's failure.
-            connection.execute(
-                "UPDATE jobs SET lease_until = 0, worker = '', attempts = max(attempts - 1, 0) WHERE lease_until > 0"
-            )
+            try:
+                self._make_ready(connection)
+            except BaseException:
+                # Closing would write the log into a file that is to stay as it is.
+                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+                connection.close()
+                raise
         return connection, SqliteRepositories(connection)
+
+    def _make_ready(self, connection: apsw.Connection) -> None:
+        if not self._is_large:
+            check(connection, self.file)
+        migrate(connection, self.file)
+        query(connection, "PRAGMA shrink_memory")  # the check has read every page
+        # The folder's lock says that whoever held these leases is gone. Dying was not the job's failure.
+        connection.execute(
+            "UPDATE jobs SET lease_until = 0, worker = '', attempts = max(attempts - 1, 0) WHERE lease_until > 0"
+        )
 
     def _write_owner(self, owner: dict[str, str | int]) -> None:
         try:

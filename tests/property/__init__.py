@@ -1,0 +1,1 @@
+"""What holds whatever the order of calls: nothing crosses from one scope to another, and everything is stored once."""

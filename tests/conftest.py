@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -50,10 +50,14 @@ def open_memory(
     Keywords are settings of the pipeline; `settings`, `distiller` and `clock` take the place of the test's own.
     """
 
-    def opened(**given: Any) -> AbstractAsyncContextManager[Memory]:
+    @asynccontextmanager
+    async def opened(**given: Any) -> AsyncIterator[Memory]:
         own = {"distiller": given.pop("distiller", distiller), "clock": given.pop("clock", clock)}
         settings = given.pop("settings", None) or Settings(data_dir=tmp_path, pipeline=PipelineSettings(**given))
-        return Memory.open(settings=settings, **own)
+        # A clock that stands still ends no wait: what never comes about must fail the test, not hold it up.
+        async with asyncio.timeout(2 * DEADLINE_SECONDS), Memory.open(settings=settings, **own) as memory:
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                yield memory
 
     return opened
 

@@ -92,9 +92,6 @@ def damaged(file: Path, offset: int, length: int) -> Iterator[str]:
     assert digest(file) == before
 
 
-# Who may open it -------------------------------------------------------------------------------------------------
-
-
 async def test_a_second_process_is_refused_and_told_who_has_it(store: SqliteStore, tmp_path: Path) -> None:
     store.announce("http://127.0.0.1:8420")
 
@@ -140,9 +137,6 @@ async def test_a_file_where_the_folder_should_be_is_refused(tmp_path: Path) -> N
     with pytest.raises(Misconfigured, match="cannot be used"):
         await SqliteStore.open(file / "folder")
     assert file.read_text() == "in the way"
-
-
-# What is refused and left as it is -------------------------------------------------------------------------------
 
 
 async def test_a_database_of_a_newer_program_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
@@ -247,9 +241,6 @@ async def test_a_large_file_may_be_closed_while_it_is_looked_at(
         assert lock_owner(tmp_path) is None
 
 
-# What survives ---------------------------------------------------------------------------------------------------
-
-
 async def test_committed_rows_are_in_the_log_of_a_process_that_died(
     tmp_path: Path, scope: Scope, new_message: Build
 ) -> None:
@@ -301,9 +292,6 @@ async def test_leases_of_a_process_that_died_are_free_at_the_next_start_and_cost
     await again.close()
 
 
-# What passes and is over again -----------------------------------------------------------------------------------
-
-
 async def test_a_full_disk_stores_nothing_says_so_and_recovers(
     open_memory: Open, scope: Scope, eventually: Callable[..., Awaitable[None]]
 ) -> None:
@@ -351,9 +339,6 @@ async def test_a_database_that_another_program_locks_is_unavailable_until_it_let
     assert await count(store, scope) == 1
     assert store.health().state == "ok"
     await store.close()
-
-
-# The schema ------------------------------------------------------------------------------------------------------
 
 
 def schema(connection: apsw.Connection) -> list[tuple[object, ...]]:

@@ -31,9 +31,6 @@ async def known(memory: Memory, scope: Scope, *texts: str, session: str = "s1", 
     await memory.flush(scope)
 
 
-# Lists ------------------------------------------------------------------------------------------------------------
-
-
 async def test_messages_are_listed_by_session_task_and_time(open_memory: Open, scope: Scope) -> None:
     async with open_memory(enabled=False) as memory:
         await memory.add(scope, "s1", [said("a", said_at=10), said("b", said_at=20)], task_id="t")
@@ -60,9 +57,6 @@ async def test_memories_are_listed_by_type_task_and_time(open_memory: Open, scop
         assert await memory.count_memories(scope, type="persona") == 0
         found = await memory.search(scope, "green black", since=MONDAY + 1)
         assert [hit.item.content for hit in found.hits] == ["black coffee"]
-
-
-# Corrections ------------------------------------------------------------------------------------------------------
 
 
 async def test_a_correction_is_a_new_version_in_a_persons_name_and_is_found_instead(
@@ -146,9 +140,6 @@ async def test_scenes_are_listed_by_prefix_and_removed_by_path_or_folder(open_me
         assert await memory.read_scene(scope, "notes.md") is None
 
 
-# Deletions --------------------------------------------------------------------------------------------------------
-
-
 async def test_after_a_deletion_nothing_is_found_by_any_verb(open_memory: Open, scope: Scope) -> None:
     """Invariant 10."""
     async with open_memory() as memory:
@@ -200,9 +191,6 @@ async def test_clearing_agents_is_all_or_nothing(open_memory: Open, scope: Scope
         (cleared,) = await memory.clear("default", ["chat_memory-home-assistant"])
         assert (cleared.memory_id, cleared.deletion) == ("chat_memory-home-assistant", Deletion(1, 1, 2))
         assert await memory.scenes(scope) == ()
-
-
-# Status and health (invariant 11) -----------------------------------------------------------------------------------
 
 
 async def test_the_status_tells_what_waits_and_when_it_is_due(
@@ -263,6 +251,14 @@ async def test_health_names_every_component_and_what_it_does_without(
         assert reasons["pipeline"] == reasons["mirror"] == "switched off"
         assert "embedder is configured" in reasons["embedding"]
         assert "model is configured" in reasons["distiller"]
+
+
+async def test_the_longest_query_is_answered_and_a_longer_one_refused(open_memory: Open, scope: Scope) -> None:
+    async with open_memory(enabled=False) as memory:
+        for search in (memory.search, memory.search_messages):
+            assert (await search(scope, "x" * 2_048)).hits == ()
+            with pytest.raises(InvalidRequest, match="at most 2048 characters, got 2049"):
+                await search(scope, "x" * 2_049)
 
 
 async def test_a_search_says_when_a_configured_embedder_took_no_part(

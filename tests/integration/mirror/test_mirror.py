@@ -144,9 +144,6 @@ async def test_it_can_be_switched_off(open_memory: Open, scope: Scope, tmp_path:
     assert tree(tmp_path) == set()
 
 
-# Healing ----------------------------------------------------------------------------------------------------------
-
-
 async def test_a_torn_end_is_cut_back_before_the_file_goes_on(open_memory: Open, scope: Scope, tmp_path: Path) -> None:
     file = tmp_path / "conversations" / f"{DAY}.jsonl"
     async with open_memory(enabled=False) as memory:
@@ -241,8 +238,6 @@ async def test_a_removed_scene_and_an_emptied_profile_leave_no_files(
     index = json.loads((tmp_path / "profiles/home/assistant/.metadata/scene_index.json").read_text())
     assert (index["scenes"], index["persona"]) == ([], None)
 
-
-# Hostile names and disks --------------------------------------------------------------------------------------------
 
 HOSTILE = [
     "../../x",

@@ -62,6 +62,29 @@ async def test_what_is_added_while_l1_runs_is_distilled_next_exactly_once(
         assert (await memory.status(scope)).layers["l1"].pending == 0
 
 
+async def test_what_came_while_l1_ran_has_its_own_turn_without_being_asked_for(
+    open_memory: Open,
+    scope: Scope,
+    clock: FakeClock,
+    distiller: EchoDistiller,
+    settled: Settled,
+    eventually: Callable[..., Awaitable[None]],
+) -> None:
+    async with open_memory() as memory:
+        for session, late in (("s1", ["fact two"]), ("s2", ["fact three", "fact four"])):
+            calls = distiller.calls["extract"]
+            with distiller.paused("extract"):
+                await memory.add(scope, session, [said(f"the first of {session}")])
+                await eventually(lambda calls=calls: distiller.calls["extract"] == calls + 1)
+                for text in late:
+                    await memory.add(scope, session, [said(text)])
+            await settled(memory, scope)
+
+        # One round waits for the idle time, two reach the threshold that the first success has set.
+        assert distiller.seen == ["the first of s1", "the first of s2", "fact three", "fact four"]
+        assert (await memory.status(scope, session_id="s1")).layers["l1"].next_due_at == clock.now() + 600_000
+
+
 @pytest.mark.parametrize(
     "times",
     [

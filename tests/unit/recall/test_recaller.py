@@ -96,7 +96,8 @@ async def test_a_bug_in_a_leg_is_named_without_its_details(
 
 @pytest.mark.parametrize("leg", ORDER)
 async def test_a_leg_that_is_late_is_left_behind(scope: Scope, leg: Leg) -> None:
-    recall = await recaller(Legs(**{leg: never}), timeout_seconds=0.05).recall(scope, "tea")
+    async with asyncio.timeout(20):
+        recall = await recaller(Legs(**{leg: never}), timeout_seconds=0.05).recall(scope, "tea")
 
     assert recall.degraded == (f"{leg}: did not arrive within 0.05 s",)
     assert (recall.persona == PERSONA) == (leg != "persona")
@@ -105,7 +106,8 @@ async def test_a_leg_that_is_late_is_left_behind(scope: Scope, leg: Leg) -> None
 
 async def test_a_deadline_of_the_call_goes_before_that_of_the_settings(scope: Scope) -> None:
     legs = Legs(memories=never, persona=never, scenes=never)
-    recall = await recaller(legs, timeout_seconds=600).recall(scope, "tea", budget_ms=20)
+    async with asyncio.timeout(20):
+        recall = await recaller(legs, timeout_seconds=600).recall(scope, "tea", budget_ms=20)
 
     assert [line.split(":")[0] for line in recall.degraded] == list(ORDER)
     assert (recall.prepend_context, recall.append_system_context) == ("", "")

@@ -34,9 +34,6 @@ def written(folder: Path, text: str) -> Path:
     return file
 
 
-# Precedence -----------------------------------------------------------------------------------------------------
-
-
 def test_without_anything_the_defaults_hold(empty: Path) -> None:
     settings, origins = load_settings(environ={})
     assert (settings, origins) == (Settings(), {})
@@ -64,9 +61,6 @@ def test_a_file_in_the_working_folder_is_read_unless_another_is_named(empty: Pat
 def test_a_named_file_must_exist(empty: Path) -> None:
     with pytest.raises(Misconfigured, match=r"absent\.toml: cannot be read"):
         load_settings(environ={}, file=empty / "absent.toml")
-
-
-# Names of the issue -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -129,9 +123,6 @@ def test_a_variable_that_is_no_setting_is_named_with_what_was_probably_meant() -
         "MEMSTRATA_1234567890123456789012345678901 is no setting",
         "MEMSTRATA_PROT is no setting; did you mean MEMSTRATA_PORT?",
     )
-
-
-# The file ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_file_may_hold_every_kind_of_value(empty: Path) -> None:
@@ -206,9 +197,6 @@ def test_a_file_that_is_no_text_is_refused(empty: Path) -> None:
     file.write_bytes(b"\xff\xfe")
     with pytest.raises(Misconfigured, match="cannot be read"):
         load_settings(environ={}, file=file)
-
-
-# Values from text and flags ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

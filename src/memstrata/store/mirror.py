@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -111,10 +112,13 @@ class _Portion:
 
     def append(self, instance: str, kind: str, name: str, line: dict[str, Any]) -> None:
         path = _path(instance, kind, name)
-        self.appended.setdefault(path, []).append(line)
-        self.days[path] = StaleFile(kind, instance, name)
+        if path not in self.appended:
+            self.appended[path] = []
+            self.days[path] = StaleFile(kind, instance, name)
+        self.appended[path].append(line)
 
 
+@lru_cache(maxsize=1_024)  # asked for each line, and the lines of a pass go to few files
 def _path(instance: str, kind: str, name: str) -> str:
     files = {
         "conversations": layout.conversations_file(name),

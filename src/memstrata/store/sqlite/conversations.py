@@ -105,10 +105,13 @@ class SqliteConversations:
     ) -> SessionTarget:
         scope_id = self._scopes.ensure(scope)
         key = query(self._db, _TOUCH_SESSION, (scope_id, session_id, now))[0][0]
-        for m in messages:
-            row = (scope_id, key, m.message_id, task_id, m.role, m.content, m.said_at, m.recorded_at)
-            self._db.execute(_ADD, row)
-            self._terms.add(scope_id, self._db.last_insert_rowid(), m.terms)
+        self._db.executemany(
+            _ADD,
+            [(scope_id, key, m.message_id, task_id, m.role, m.content, m.said_at, m.recorded_at) for m in messages],
+        )
+        # AUTOINCREMENT numbers the rows of one writer one after the other.
+        first = self._db.last_insert_rowid() - len(messages) + 1
+        self._terms.add_all(scope_id, [(first + place, m.terms) for place, m in enumerate(messages)])
         return SessionTarget(key, scope, session_id)
 
     def target(self, scope: Scope, session_id: str) -> SessionTarget | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import apsw
 
@@ -34,9 +34,13 @@ class TermIndex:
         self._kept: dict[str, tuple[float, int]] = {}
 
     def add(self, scope_id: int, seq: int, terms: Sequence[str]) -> None:
-        if terms:
-            prefix = _prefix(scope_id)
-            self._connection.execute(self._add, (seq, prefix + f" {prefix}".join(terms)))
+        self.add_all(scope_id, [(seq, terms)])
+
+    def add_all(self, scope_id: int, rows: Iterable[tuple[int, Sequence[str]]]) -> None:
+        """Index several rows, given by seq and terms."""
+        prefix = _prefix(scope_id)
+        between = f" {prefix}"
+        self._connection.executemany(self._add, [(seq, prefix + between.join(terms)) for seq, terms in rows if terms])
 
     def remove(self, seq: int) -> None:
         self._connection.execute(self._remove, (seq,))

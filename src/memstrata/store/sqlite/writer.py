@@ -11,6 +11,7 @@ import asyncio
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -26,6 +27,7 @@ __all__ = ["Writer"]
 
 _LOG = logging.getLogger(__name__)
 _MOST_PER_COMMIT = 128
+_PATIENCE_SECONDS = 0.002
 T = TypeVar("T")
 
 
@@ -51,6 +53,7 @@ class Writer:
         self._connect = connect
         self._opened: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
         self._closed = False
+        self._shared = 1  # orders in the last commit
         self._failure = ""
         self._refusal = ""
         self.commits = 0
@@ -106,20 +109,27 @@ class Writer:
         connection.close()
 
     def _next(self) -> list[_Order] | None:
-        """Return the orders that wait, at least one; None when the writer is to end."""
+        """Return the orders that wait, at least one; None when the writer is to end.
+
+        Callers that shared the last commit come back soon after it, but not at once: a moment's patience lets them share
+        the next one too. A single caller never waits.
+        """
         first = self._orders.get()
         if first is None:
             return None
         orders = [first]
+        until = time.monotonic() + _PATIENCE_SECONDS
         while len(orders) < _MOST_PER_COMMIT:
+            patience = until - time.monotonic() if len(orders) < self._shared else 0.0
             try:
-                order = self._orders.get_nowait()
+                order = self._orders.get(timeout=patience) if patience > 0 else self._orders.get_nowait()
             except queue.Empty:
                 break
             if order is None:
                 self._orders.put(None)  # seen again once these are done
                 break
             orders.append(order)
+        self._shared = len(orders)
         return orders
 
     def _commit(self, connection: apsw.Connection, repositories: _Rewindable, orders: list[_Order]) -> None:

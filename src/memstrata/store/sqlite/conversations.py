@@ -12,7 +12,7 @@ from memstrata.clock import Instant
 from memstrata.records import Message, NewMessage, Scope, SessionTarget
 from memstrata.store.protocol import MessageFilter, SessionProgress, StoredReceipt
 from memstrata.store.sqlite.connection import query
-from memstrata.store.sqlite.counts import RowCount
+from memstrata.store.sqlite.counts import KeptCounts, RowCount
 from memstrata.store.sqlite.scopes import ScopeNumbers
 from memstrata.store.sqlite.terms import TermIndex
 
@@ -68,19 +68,19 @@ WHERE message_terms MATCH ? AND {{where}} ORDER BY f.rank LIMIT ?
 """
 
 
-def message_terms(connection: apsw.Connection) -> TermIndex:
+def message_terms(connection: apsw.Connection, kept: KeptCounts) -> TermIndex:
     """Return the keyword index of messages."""
-    return TermIndex(connection, "message_terms", "message_vocabulary")
+    return TermIndex(connection, "message_terms", "message_vocabulary", kept)
 
 
 class SqliteConversations:
     """See `store.protocol.Conversations`."""
 
-    def __init__(self, connection: apsw.Connection, scopes: ScopeNumbers) -> None:
+    def __init__(self, connection: apsw.Connection, scopes: ScopeNumbers, kept: KeptCounts) -> None:
         self._db = connection
         self._scopes = scopes
-        self._terms = message_terms(connection)
-        self._sizes = RowCount(connection, _SIZE)
+        self._terms = message_terms(connection, kept)
+        self._sizes = RowCount(connection, _SIZE, kept)
 
     def receipt(self, scope: Scope, session_id: str, key: str) -> StoredReceipt | None:
         target = self.target(scope, session_id)

@@ -16,6 +16,7 @@ from memstrata.clock import Instant, day_of
 from memstrata.records import Deletion, Scope
 from memstrata.store.sqlite.connection import query
 from memstrata.store.sqlite.conversations import message_terms
+from memstrata.store.sqlite.counts import KeptCounts
 from memstrata.store.sqlite.memories import memory_terms
 from memstrata.store.sqlite.scopes import ScopeNumbers
 
@@ -84,11 +85,11 @@ SELECT DISTINCT team, agent FROM profiles WHERE instance = ?1 AND 'chat_memory-'
 class SqliteErasure:
     """See `store.protocol.Erasure`."""
 
-    def __init__(self, connection: apsw.Connection, scopes: ScopeNumbers) -> None:
+    def __init__(self, connection: apsw.Connection, scopes: ScopeNumbers, kept: KeptCounts) -> None:
         self._db = connection
         self._scopes = scopes
-        self._message_terms = message_terms(connection)
-        self._memory_terms = memory_terms(connection)
+        self._message_terms = message_terms(connection, kept)
+        self._memory_terms = memory_terms(connection, kept)
 
     def messages(
         self, scope: Scope, message_ids: Collection[str], session_ids: Collection[str], task_id: str | None

@@ -13,7 +13,7 @@ from memstrata.clock import Instant
 from memstrata.records import MemoryRecord, Message, NewMemory, Profile, Scope
 from memstrata.store.protocol import MemoryFilter
 from memstrata.store.sqlite.connection import query
-from memstrata.store.sqlite.counts import RowCount
+from memstrata.store.sqlite.counts import KeptCounts, RowCount
 from memstrata.store.sqlite.scopes import ScopeNumbers
 from memstrata.store.sqlite.terms import TermIndex
 
@@ -72,9 +72,9 @@ def content_hash(content: str) -> bytes:
     ).digest()
 
 
-def memory_terms(connection: apsw.Connection) -> TermIndex:
+def memory_terms(connection: apsw.Connection, kept: KeptCounts) -> TermIndex:
     """Return the keyword index of live memories."""
-    return TermIndex(connection, "memory_terms", "memory_vocabulary")
+    return TermIndex(connection, "memory_terms", "memory_vocabulary", kept)
 
 
 def memory_from_row(row: Sequence[Any]) -> MemoryRecord:
@@ -85,11 +85,11 @@ def memory_from_row(row: Sequence[Any]) -> MemoryRecord:
 class SqliteMemories:
     """See `store.protocol.Memories`."""
 
-    def __init__(self, connection: apsw.Connection, scopes: ScopeNumbers) -> None:
+    def __init__(self, connection: apsw.Connection, scopes: ScopeNumbers, kept: KeptCounts) -> None:
         self._db = connection
         self._scopes = scopes
-        self._terms = memory_terms(connection)
-        self._sizes = RowCount(connection, _SIZE)
+        self._terms = memory_terms(connection, kept)
+        self._sizes = RowCount(connection, _SIZE, kept)
 
     def add(self, scope: Scope, profile: Profile, memory: NewMemory) -> MemoryRecord:
         m = memory

@@ -12,6 +12,7 @@ from memstrata.clock import Instant
 from memstrata.records import MemoryRecord, Message, Profile, Scope
 from memstrata.store.sqlite.connection import query
 from memstrata.store.sqlite.conversations import message_terms
+from memstrata.store.sqlite.counts import KeptCounts
 from memstrata.store.sqlite.memories import content_hash, memory_terms
 from memstrata.store.sqlite.scopes import ScopeNumbers
 
@@ -92,11 +93,11 @@ class RestoredDocument:
 class Restorer:
     """Writes rows back, lowest layer first."""
 
-    def __init__(self, connection: apsw.Connection, scopes: ScopeNumbers) -> None:
+    def __init__(self, connection: apsw.Connection, scopes: ScopeNumbers, kept: KeptCounts) -> None:
         self._db = connection
         self._scopes = scopes
-        self._message_terms = message_terms(connection)
-        self._memory_terms = memory_terms(connection)
+        self._message_terms = message_terms(connection, kept)
+        self._memory_terms = memory_terms(connection, kept)
 
     def message(self, scope: Scope, message: Message, terms: tuple[str, ...]) -> None:
         m = message

@@ -19,6 +19,7 @@ from memstrata.store.protocol import Repositories
 from memstrata.store.sqlite.checkup import LARGE_BYTES, Checkup, check
 from memstrata.store.sqlite.connection import open_writer, query
 from memstrata.store.sqlite.conversations import SqliteConversations
+from memstrata.store.sqlite.counts import KeptCounts
 from memstrata.store.sqlite.erasure import SqliteErasure
 from memstrata.store.sqlite.errors import translated
 from memstrata.store.sqlite.jobs import SqliteJobs
@@ -43,15 +44,15 @@ T = TypeVar("T")
 class SqliteRepositories:
     """All repositories of one connection."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, kept: KeptCounts) -> None:
         self._scopes = ScopeNumbers(connection)
-        self.conversations = SqliteConversations(connection, self._scopes)
-        self.memories = SqliteMemories(connection, self._scopes)
+        self.conversations = SqliteConversations(connection, self._scopes, kept)
+        self.memories = SqliteMemories(connection, self._scopes, kept)
         self.profiles = SqliteProfiles(connection, self._scopes)
         self.jobs = SqliteJobs(connection, self._scopes)
-        self.erasure = SqliteErasure(connection, self._scopes)
+        self.erasure = SqliteErasure(connection, self._scopes, kept)
         self.mirror = MirrorRows(connection, self._scopes)
-        self.restorer = Restorer(connection, self._scopes)
+        self.restorer = Restorer(connection, self._scopes, kept)
 
     def rolled_back(self) -> None:
         """Forget what was read in a transaction that did not happen."""
@@ -87,8 +88,9 @@ class SqliteStore:
         self._lock = FileLock(folder / LOCK_NAME, thread_local=False)  # taken in one thread, released in another
         self._is_large = self.file.exists() and self.file.stat().st_size > LARGE_BYTES
         self._checkup: Checkup | None = None
+        self._kept = KeptCounts()
         self._writer = Writer(self._connect)
-        self._readers = Readers(self.file, SqliteRepositories)
+        self._readers = Readers(self.file, lambda connection: SqliteRepositories(connection, self._kept))
 
     @classmethod
     async def open(cls, folder: Path) -> SqliteStore:
@@ -161,7 +163,7 @@ class SqliteStore:
                 connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
                 connection.close()
                 raise
-        return connection, SqliteRepositories(connection)
+        return connection, SqliteRepositories(connection, self._kept)
 
     def _make_ready(self, connection: apsw.Connection) -> None:
         if not self._is_large:

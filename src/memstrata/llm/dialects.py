@@ -17,9 +17,7 @@ __all__ = ["DIALECTS", "Dialect", "DialectName", "Form", "TokensField", "WireNam
 WireName = Literal["openai", "anthropic"]
 Form = Literal["json_schema", "json_object", "plain"]
 TokensField = Literal["max_tokens", "max_completion_tokens"]
-DialectName = Literal[
-    "generic", "openai", "deepseek", "qwen", "vllm", "ollama", "lmstudio", "openrouter", "anthropic"
-]
+DialectName = Literal["generic", "openai", "deepseek", "qwen", "vllm", "ollama", "lmstudio", "openrouter", "anthropic"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,9 @@ def check_base_url(base_url: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise Misconfigured("the model's base_url must be an http or https address")
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
-        raise Misconfigured("the model's base_url must hold no credentials, query or fragment; the key has its own place")
+        raise Misconfigured(
+            "the model's base_url must hold no credentials, query or fragment; the key has its own place"
+        )
     return base_url.rstrip("/")
 
 

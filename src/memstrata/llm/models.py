@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import TracebackType
+from typing import Self
 
 from memstrata.clock import Clock
 from memstrata.llm.http import Http
@@ -42,7 +43,7 @@ class Models:
     async def close(self) -> None:
         await self._http.close()
 
-    async def __aenter__(self) -> Models:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(

@@ -32,7 +32,10 @@ class ChatCompletions:
         body: dict[str, Any] = {"model": model}
         if request.tools:
             body["tools"] = [
-                {"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.parameters}}
+                {
+                    "type": "function",
+                    "function": {"name": t.name, "description": t.description, "parameters": t.parameters},
+                }
                 for t in request.tools
             ]
         form = terms.form(request)
@@ -89,7 +92,9 @@ def _text(content: object) -> str:
         return "".join(
             part["text"]
             for part in content
-            if isinstance(part, dict) and part.get("type") in ("text", "output_text") and isinstance(part.get("text"), str)
+            if isinstance(part, dict)
+            and part.get("type") in ("text", "output_text")
+            and isinstance(part.get("text"), str)
         )
     return content if isinstance(content, str) else ""
 

@@ -86,7 +86,9 @@ class Provider:
         if now < self._paused_until:
             return ComponentHealth("reduced", f"rate limited until {to_iso(self._paused_until)}", about)
         if (wait := self._breaker.wait_ms(now)) is not None:
-            return ComponentHealth("reduced", f"{self._breaker.failures} calls failed, next try {to_iso(now + wait)}", about)
+            return ComponentHealth(
+                "reduced", f"{self._breaker.failures} calls failed, next try {to_iso(now + wait)}", about
+            )
         return ComponentHealth("ok", details=about)
 
     def resume(self) -> None:

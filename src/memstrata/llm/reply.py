@@ -31,6 +31,7 @@ _REFUSAL = re.compile(
     r"|申し訳|お手伝いできません|お答えできません|죄송합니다|도와드릴 수 없|к сожалению|lo siento|je suis désolé|es tut mir leid",
     re.IGNORECASE,
 )
+_BROKEN = re.compile(r"""[\[{]\s*[{"'\[]""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,36 +80,37 @@ class _Reading(Generic[T]):
         self._part: Read[T] | None = None
         self._empty: Read[T] | None = None
         self._fault: Unreadable | None = None
+        self._fault_size = 0
+        self._read_to = 0  # up to where a value with faults reaches: its parts must not pass for the whole
 
     def take(self, candidate: Candidate) -> None:
-        if self._whole is not None:
+        if self._whole is not None or candidate.end <= self._read_to:
             return
         fitted = fit(candidate.value, self._shape)
         problems = (*fitted.problems, "the reply ends within an item") if candidate.cut else fitted.problems
-        if not fitted.items and not problems:
+        if self._is_echo(candidate, fitted):
+            self._note(Unreadable("echo", "the input or the schema was given back"), candidate)
+        elif not fitted.items and not problems:
             # An empty list under a name of its own is as clear as one on a line of its own.
             if candidate.alone or isinstance(candidate.value, dict):
-                self._empty = self._empty or Read(())
-            return
-        if self._is_echo(candidate, fitted):
-            self._fault = self._fault or Unreadable("echo", "the input or the schema was given back")
+                self._empty = Read(())
         elif not problems:
             self._whole = Read(fitted.items)
-        elif fitted.items and self._shape.partial:
-            if self._part is None or len(fitted.items) > len(self._part.items):
-                self._part = Read(fitted.items, problems)
-        elif self._fault is None or (self._fault.reason == "invalid" and not candidate.repaired and not self._plain):
-            self._plain = not candidate.repaired
-            self._fault = Unreadable("invalid", "; ".join(problems))
-
-    _plain = False
+        else:
+            self._note(Unreadable("invalid", "; ".join(problems)), candidate)
+            if fitted.items:
+                self._read_to = candidate.end
+                if self._shape.partial and (self._part is None or len(fitted.items) > len(self._part.items)):
+                    self._part = Read(fitted.items, problems)
 
     def result(self) -> Read[T] | Unreadable | None:
-        return self._whole or self._part or self._fault_before_empty()
-
-    def _fault_before_empty(self) -> Read[T] | Unreadable | None:
         # Where faulty items stand beside an empty list, the items were meant.
-        return self._empty if self._fault is None else self._fault
+        return self._whole or self._part or self._fault or self._empty
+
+    def _note(self, fault: Unreadable, candidate: Candidate) -> None:
+        """Keep the fault of the longest value: brackets in prose have faults too, and nobody can mend those."""
+        if len(candidate.source) > self._fault_size:
+            self._fault, self._fault_size = fault, len(candidate.source)
 
     def _is_echo(self, candidate: Candidate, fitted: Fitted[T]) -> bool:
         if any("was given back" in problem for problem in fitted.problems):
@@ -123,6 +125,8 @@ def _nothing_found(text: str, *, any_value: bool) -> Unreadable:
         return Unreadable("only_reasoning", "the reply holds reasoning and no answer")
     if not any_value and _REFUSAL.search(said[:_REFUSAL_WINDOW]):
         return Unreadable("content_filter", "the reply declines to answer")
+    if not any_value and _BROKEN.search(said):
+        return Unreadable("invalid", "the JSON is broken or incomplete")
     return Unreadable("no_json", "the reply holds no JSON value")
 
 

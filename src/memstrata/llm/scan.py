@@ -44,7 +44,9 @@ class Candidate:
 
     value: Any
     source: str
-    alone: bool
+    start: int
+    end: int  # what lies between has been looked at as a part of this value
+    alone: bool = False
     repaired: bool = False
     cut: bool = False
 
@@ -79,6 +81,7 @@ class _Scan:
         self._found: list[Candidate] = []
         self._work = 16 * len(text) + 50_000  # characters that may be decoded in vain
         self._repairs = _REPAIRS
+        self._tag_end = 0
 
     def run(self) -> list[Candidate]:
         position = 0
@@ -89,10 +92,10 @@ class _Scan:
                     if closing is None:
                         self._found += self._last_word(mark.end())
                         break
-                    position = closing.end()
+                    position = self._tag_end = closing.end()
                 case "closing":  # the opening tag was part of the prompt, so all before it was reasoning
                     self._found.clear()
-                    position = mark.end()
+                    position = self._tag_end = mark.end()
                 case _:
                     position = self._bracket(mark.start())
         return self._found
@@ -102,7 +105,7 @@ class _Scan:
         decoded = self._decode(start)
         if decoded is not None:
             value, end = decoded
-            self._found.append(Candidate(value, self._text[start:end], self._stands_alone(start, end)))
+            self._found.append(Candidate(value, self._text[start:end], start, end, self._stands_alone(start, end)))
             return end
         if self._repairs > 0 and _MEANT.match(self._text, start):
             self._repairs -= 1
@@ -127,53 +130,62 @@ class _Scan:
             begin = start + bracket.start()
             decoded = self._decode(begin)
             if decoded is not None and not self._text[decoded[1] :].strip(_BLANK):
-                yield Candidate(decoded[0], self._text[begin : decoded[1]], alone=False)
+                yield Candidate(decoded[0], self._text[begin : decoded[1]], begin, decoded[1])
                 return
 
     def _stands_alone(self, start: int, end: int) -> bool:
-        before = self._text[self._text.rfind("\n", 0, start) + 1 : start]
+        before = self._text[max(self._text.rfind("\n", 0, start) + 1, self._tag_end) : start]
         after = self._text[end:].split("\n", 1)[0]
         around = re.sub(r"```\w*|</?\w+>", "", before + after)
         return not around.strip(" \t\r`.。")
 
 
 def _repaired(text: str, start: int) -> Iterator[Candidate]:
-    """Yield what a broken value may have meant: at most two readings."""
+    """Yield what a broken value may have meant.
+
+    Where quotes do not pair, items run into each other and every repair is a guess, so only what is complete before the
+    fault is taken.
+    """
     stack: list[str] = []
     after_last: tuple[int, tuple[str, ...]] | None = None  # where the last complete value inside ends, and what is open
-    inside_string = False
-    for token in _TOKEN.finditer(text, start):
+    tokens = _TOKEN.finditer(text, start)
+    for token in tokens:
         sign = token[0]
         if sign in "[{":
             stack.append(_CLOSERS[sign])
         elif sign in "]}":
-            if not stack or stack.pop() != sign:
+            if stack.pop() != sign:
+                last = text.rfind(_CLOSERS[text[start]]) + 1
+                if last > start and all(later[0] != '"' for later in tokens):
+                    yield from _mended(text, start, last, cut=_loses(text[last:]))
                 break
             if not stack:
-                yield from _mended(text[start : token.end()], cut=False)
+                yield from _mended(text, start, token.end())
                 return
             after_last = (token.end(), tuple(stack))
-        elif sign == '"':
-            inside_string = True
-    if inside_string and (end := text.rfind("]" if text[start] == "[" else "}")) > start:
-        # A quote too many: brackets cannot be counted, so the last one is taken at its word.
-        yield from _mended(text[start : end + 1], cut=False)
+        elif sign == '"':  # a string without an end, so the brackets after it may be text
+            break
     if after_last is not None:
-        end, open_brackets = after_last
-        rest = text[end:].strip(_BLANK)
-        lost = rest.lstrip(",").strip(_BLANK)[:1] in ('"', "'", "{", "[") or (rest[:1] == "," and len(rest) > 1)
-        yield from _mended(text[start:end] + "".join(reversed(open_brackets)), cut=lost)
+        end, still_open = after_last
+        yield from _mended(text, start, end, "".join(reversed(still_open)), cut=_loses(text[end:]))
 
 
-def _mended(source: str, *, cut: bool) -> Iterator[Candidate]:
-    if len(source) > _REPAIR_CHARACTERS:
+def _loses(rest: str) -> bool:
+    """Say whether more items begin in what follows the last complete one; prose is no loss."""
+    rest = rest.strip(_BLANK)
+    return rest.startswith(('"', "'", "{", "[")) or (rest.startswith(",") and len(rest) > 1)
+
+
+def _mended(text: str, start: int, end: int, closers: str = "", *, cut: bool = False) -> Iterator[Candidate]:
+    if end - start > _REPAIR_CHARACTERS:
         return
+    source = text[start:end] + closers
     try:
         value: Any = json_repair.loads(source)
     except (ValueError, RecursionError):
         return
     if value not in ("", [], {}):  # nothing left after a repair is no sign that nothing was meant
-        yield Candidate(value, source, alone=False, repaired=True, cut=cut)
+        yield Candidate(value, source, start, len(text) if closers else end, repaired=True, cut=cut)
 
 
 def _no_constant(name: str) -> float:

@@ -65,7 +65,8 @@ def fit(value: Any, shape: Shape[T]) -> Fitted[T]:
         return _one(value, shape)
     elements = _elements(value, shape, depth=0)
     if elements is None:
-        return Fitted((), (f"expected a list of objects, got {_kind(value)}",))
+        fault = _echo(value, {one.encode_name for one in _fields(shape.item)}) if isinstance(value, dict) else ""
+        return Fitted((), (fault or f"expected a list of objects, got {_kind(value)}",))
     items: list[T] = []
     problems: list[str] = []
     for number, element in enumerate(elements):
@@ -130,15 +131,24 @@ def _item(element: Any, shape: Shape[T]) -> T | str:
     if not isinstance(element, dict):
         return f"expected an object, got {_kind(element)}"
     names = {one.encode_name for one in _fields(shape.item)}
+    if echo := _echo(element, names):
+        return echo
+    try:
+        bent = _bent(element, _info(shape.item), shape.aliases)
+        if not bent:
+            return "expected an object with some of the keys " + ", ".join(sorted(names))
+        item = msgspec.convert(bent, shape.item, strict=False)
+    except (msgspec.ValidationError, RecursionError) as error:
+        return str(error) or "nested too deep"
+    return (shape.check(item) if shape.check else "") or item
+
+
+def _echo(element: Mapping[str, Any], names: set[str]) -> str:
     if "properties" in element and "type" in element and not {"properties", "type"} <= names:
         return "the schema itself was given back"
     if {"role", "content"} <= element.keys() and "role" not in names:
         return "a message of the input was given back"
-    try:
-        item = msgspec.convert(_bent(element, inspect.type_info(shape.item), shape.aliases), shape.item, strict=False)
-    except (msgspec.ValidationError, RecursionError) as error:
-        return str(error) or "nested too deep"
-    return (shape.check(item) if shape.check else "") or item
+    return ""
 
 
 def _bent(value: Any, kind: inspect.Type, aliases: Mapping[str, str]) -> Any:
@@ -185,8 +195,12 @@ def _clean(text: str) -> str:
 
 
 @lru_cache(maxsize=64)
+def _info(item: type[msgspec.Struct]) -> inspect.Type:
+    return inspect.type_info(item)
+
+
 def _fields(item: type[msgspec.Struct]) -> tuple[inspect.Field, ...]:
-    info = inspect.type_info(item)
+    info = _info(item)
     return info.fields if isinstance(info, inspect.StructType) else ()
 
 

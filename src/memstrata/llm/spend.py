@@ -74,7 +74,9 @@ class MemorySpendBook:
             for key, usage in self._lines.items()
             if key.instance == instance and first_day <= key.day <= last_day
         ]
-        return sorted(found, key=lambda line: (line.key.day, line.key.team, line.key.agent, line.key.user, line.key.role))
+        return sorted(
+            found, key=lambda line: (line.key.day, line.key.team, line.key.agent, line.key.user, line.key.role)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,8 @@ class Metered:
             state = budget_state(used, self.daily_budget_tokens, now)
             if state.spent:
                 raise BudgetSpent(
-                    f"{used} of {state.limit_tokens} tokens of {day} are used", retry_after=(state.resets_at - now) / 1000
+                    f"{used} of {state.limit_tokens} tokens of {day} are used",
+                    retry_after=(state.resets_at - now) / 1000,
                 )
         owner = self.owner
         key = SpendKey(owner.instance, owner.team, owner.agent, owner.user, request.role, day)

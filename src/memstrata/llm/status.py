@@ -29,16 +29,16 @@ _DEFAULT_PAUSE_SECONDS = 20.0
 _LONGEST_PAUSE_SECONDS = 86_400.0
 
 _NO_CREDIT = re.compile(
-    r"insufficient[_ ](?:quota|balance|credit|funds)|credit balance is too low|billing|arrearage|余额不足|欠费", re.I
+    r"insufficient[_ ](?:quota|balance|credit|funds)|credit balance is too low|arrearage|余额不足|欠费", re.IGNORECASE
 )
 _TOO_LONG = re.compile(
     r"context[_ ](?:length|window|size)|maximum context|prompt is too long|input (?:is )?too long|too many (?:input )?tokens"
     r"|range of input length|exceeds? (?:the )?(?:model'?s? )?(?:maximum|available) (?:context|input|prompt)|上下文长度|输入过长",
-    re.I,
+    re.IGNORECASE,
 )
 _FILTERED = re.compile(
     r"content[_ ](?:filter|policy|management)|data_inspection_failed|inappropriate content|content exists risk|内容安全|敏感",
-    re.I,
+    re.IGNORECASE,
 )
 
 
@@ -64,7 +64,9 @@ def failure_of(reply: HttpReply, now: Instant, secret: str = "") -> CallFailed:
             return ServerFailed(told, retry_after=5.0)
         case status if 300 <= status < 400:
             host = urlsplit(reply.headers.get("location", "")).hostname or "another place"
-            return RequestRefused(f"the endpoint redirects to {host}, which is not followed; set base_url to the final one")
+            return RequestRefused(
+                f"the endpoint redirects to {host}, which is not followed; set base_url to the final one"
+            )
         case 413:
             return PromptTooLong(told)
         case 400 | 422 if _TOO_LONG.search(raw):

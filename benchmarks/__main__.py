@@ -50,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
         record.about(
             version=__version__,
             at=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
-            command=given.command,
+            command=_without_folder(given.command),
             rounds=bench.rounds,
             seconds=bench.seconds,
             rows=bench.rows,
@@ -87,6 +87,12 @@ def _parser() -> argparse.ArgumentParser:
         help="how the server is started; it is configured by MEMSTRATA_ variables",
     )
     return parser
+
+
+def _without_folder(command: str) -> str:
+    """Return a command without the folder of its program: raw output is kept, and says nothing of the machine's paths."""
+    program, *rest = shlex.split(command)
+    return shlex.join([Path(program).name, *rest])
 
 
 if __name__ == "__main__":

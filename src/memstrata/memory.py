@@ -1,6 +1,7 @@
 """The library: one object that introduces the rooms to each other and offers their verbs.
 
-The HTTP server is a thin skin over it, so what can be done over the wire can be done in process:
+The HTTP server is a thin skin over it, so what can be done over the wire can be done in process. Long for a module, because
+it is the list of all verbs; each is a few lines that hand on to the room that does it.
 
     async with Memory.open("./memories") as memory:
         scope = Scope("default", team="home", agent="assistant", user="lin")

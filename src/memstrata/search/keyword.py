@@ -41,7 +41,8 @@ class KeywordHit(Generic[T]):
 
     item: T
     score: float
-    terms: frozenset[str]
+    terms: frozenset[str]  # of the query, that the row holds
+    words: Sequence[str]  # all terms of the row
 
 
 def selective(frequencies: Mapping[str, int], budget: int = POSTINGS_BUDGET) -> list[str]:
@@ -71,12 +72,13 @@ def weigh(
     weights, most = _weights(query, frequencies, size)
     hits: list[tuple[float, KeywordHit[T]]] = []
     for row in rows:
-        counts = Counter(terms_of(row))
+        words = terms_of(row)
+        counts = Counter(words)
         held = frozenset(weights) & counts.keys()
         if held:
             norm = K1 * (1 - B + B * counts.total() / USUAL_LENGTH)
             total = sum(weights[term] * counts[term] * (K1 + 1) / (counts[term] + norm) for term in held)
-            hits.append((total, KeywordHit(row, min(1.0, total / most), held)))
+            hits.append((total, KeywordHit(row, min(1.0, total / most), held, words)))
     return [hit for _, hit in sorted(hits, key=lambda pair: -pair[0])]
 
 

@@ -61,7 +61,7 @@ def retrieve(
         # Of equal rows the newer comes first; the index's own order would let rows of other scopes decide.
         rows = sorted((row for row, _ in source.match(scope, chosen, where, pool)), key=lambda row: -row.seq)
         weighed = weigh(rows, terms, frequencies, size, lambda row: index_terms(collection.text(row)))
-        return _distinct([hit for hit in weighed if hit.score >= floor], collection.text, limit)
+        return _distinct([hit for hit in weighed if hit.score >= floor], limit)
 
     chosen, rare = selective(frequencies), selective(frequencies, pool)
     # Ordering costs a microsecond a posting. Rows with a rare term are so few that all of them are read, and often no
@@ -76,13 +76,13 @@ def retrieve(
     return Found(tuple(Hit(hit.item, hit.score, {"keyword": hit.score}) for hit in best))
 
 
-def _distinct(hits: Sequence[KeywordHit[T]], text: Callable[[T], str], limit: int) -> list[KeywordHit[T]]:
+def _distinct(hits: Sequence[KeywordHit[T]], limit: int) -> list[KeywordHit[T]]:
     """Return the first `limit` hits that do not say what a better one says."""
     kept: list[tuple[KeywordHit[T], frozenset[str]]] = []
     for hit in hits:
         if len(kept) == limit:
             break
-        words = frozenset(index_terms(text(hit.item)))
+        words = frozenset(hit.words)
         if all(_overlap(words, other) < _SAME for _, other in kept):
             kept.append((hit, words))
     return [hit for hit, _ in kept]

@@ -101,6 +101,10 @@ class RequestRefused(CallFailed, Misconfigured):
 
     code = "request_refused"
 
+    def __init__(self, message: str, *, status: int = 0) -> None:
+        self.status = status
+        super().__init__(message)
+
 
 class PromptTooLong(CallFailed, InvalidRequest):
     """The input is longer than the model's context."""

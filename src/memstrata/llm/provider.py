@@ -43,6 +43,8 @@ __all__ = ["ROLE_HEADER", "Provider"]
 ROLE_HEADER = "x-memstrata-role"
 """Sent with every call and holding the request's role: a gateway can route and account by it."""
 
+_ABOUT_PARAMETERS = (400, 422)
+
 
 class Provider:
     """Implements `protocol.Chat`. Safe for concurrent calls of one event loop."""
@@ -117,7 +119,7 @@ class Provider:
             try:
                 reply = await self._send(request, body)
             except RequestRefused as refusal:
-                lesser = concede(terms, request, str(refusal))
+                lesser = concede(terms, request, str(refusal)) if refusal.status in _ABOUT_PARAMETERS else None
                 if lesser is None:
                     raise
                 terms = lesser

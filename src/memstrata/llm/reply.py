@@ -21,7 +21,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 UnreadableReason = Literal["empty", "only_reasoning", "content_filter", "no_json", "echo", "invalid", "too_long"]
 
-_LONGEST_REPLY = 2_000_000
+_LONGEST_REPLY = 400_000
 _SHORTEST_ECHO = 16
 _REFUSAL_WINDOW = 300
 _REFUSAL = re.compile(
@@ -56,7 +56,7 @@ class Unreadable:
 def read_reply(text: str, shape: Shape[T], shown: str = "") -> Read[T] | Unreadable:
     """Return the first value in `text` that has the shape. Never raises.
 
-    `shown` is what the model was shown; a value that stands in it, word for word, is an echo. An intact value without
+    `shown` is what the model was shown; a value with items that stands in it, word for word, is an echo. An intact value without
     any fault goes before one with faults; an empty list counts only if no other value fits.
     """
     if not text.strip():
@@ -116,7 +116,7 @@ class _Reading(Generic[T]):
         if any("was given back" in problem for problem in fitted.problems):
             return True
         source = _squeezed(candidate.source)
-        return len(source) >= _SHORTEST_ECHO and source in self._shown
+        return bool(fitted.items) and len(source) >= _SHORTEST_ECHO and source in self._shown
 
 
 def _nothing_found(text: str, *, any_value: bool) -> Unreadable:

@@ -26,13 +26,18 @@ _CLOSING_TAG = re.compile(_CLOSING, re.IGNORECASE)
 _TAG = re.compile(rf"(?P<opening>{_OPENING})|(?P<closing>{_CLOSING})", re.IGNORECASE)
 _MARK = re.compile(rf"(?P<opening>{_OPENING})|(?P<closing>{_CLOSING})|(?P<bracket>[\[{{])", re.IGNORECASE)
 
+_BRACKET = re.compile(r"[\[{]")
+
 # What can only be meant as JSON: "[note]" and "{name}" in prose are not tried.
 _MEANT = re.compile(r"""\[\s*(?:[\[{"'\]]|//|/\*|\Z)|\{\s*(?:["'}]|//|/\*|[\w-]+\s*:|\Z)""")
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}"]', re.DOTALL)
 _CLOSERS = {"[": "]", "{": "}"}
 _BLANK = " \t\r\n`"
 _REPAIRS = 6
-_REPAIR_CHARACTERS = 400_000
+_REBASE_CHARACTERS = 20_000
+_DEEPEST = 60  # of a value that is worth a repair
+_REPAIR_CHARACTERS = 100_000
+_LINE_CHARACTERS = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,8 @@ class _Scan:
         self._work = 16 * len(text) + 50_000  # characters that may be decoded in vain
         self._repairs = _REPAIRS
         self._tag_end = 0
+        self._base = 0
+        self._rest = text  # from `_base` on
 
     def run(self) -> list[Candidate]:
         position = 0
@@ -113,30 +120,37 @@ class _Scan:
         return start + 1
 
     def _decode(self, start: int) -> tuple[Any, int] | None:
+        # The decoder's error counts the lines before it, so it is shown no more of the text than that takes.
+        if start - self._base > _REBASE_CHARACTERS:
+            self._base = start
+            self._rest = self._text[start:]
         try:
-            value, end = _DECODER.raw_decode(self._text, start)
+            value, end = _DECODER.raw_decode(self._rest, start - self._base)
         except json.JSONDecodeError as error:
-            self._work -= max(error.pos - start, 1)
+            self._work -= max(error.pos + self._base - start, 1)
             return None
         except (ValueError, RecursionError):  # NaN, numbers of thousands of digits, thousands of brackets
-            self._work -= 5_000
+            self._work -= 20_000
             return None
-        return value, end
+        return value, end + self._base
 
     def _last_word(self, start: int) -> Iterator[Candidate]:
-        for bracket in re.finditer(r"[\[{]", self._text[start:]):
+        for bracket in _BRACKET.finditer(self._text, start):
             if self._work <= 0:
                 return
-            begin = start + bracket.start()
+            begin = bracket.start()
             decoded = self._decode(begin)
             if decoded is not None and not self._text[decoded[1] :].strip(_BLANK):
                 yield Candidate(decoded[0], self._text[begin : decoded[1]], begin, decoded[1])
                 return
 
     def _stands_alone(self, start: int, end: int) -> bool:
-        before = self._text[max(self._text.rfind("\n", 0, start) + 1, self._tag_end) : start]
-        after = self._text[end:].split("\n", 1)[0]
-        around = re.sub(r"```\w*|</?\w+>", "", before + after)
+        floor = max(self._tag_end, start - _LINE_CHARACTERS)
+        before = self._text[floor:start].rpartition("\n")
+        after = self._text[end : end + _LINE_CHARACTERS].partition("\n")
+        if not before[1] and floor > self._tag_end:
+            return False
+        around = re.sub(r"```\w*|</?\w+>", "", before[2] + after[0])
         return not around.strip(" \t\r`.。")
 
 
@@ -147,27 +161,30 @@ def _repaired(text: str, start: int) -> Iterator[Candidate]:
     fault is taken.
     """
     stack: list[str] = []
-    after_last: tuple[int, tuple[str, ...]] | None = None  # where the last complete value inside ends, and what is open
+    after_last: tuple[int, int] | None = None  # where the last complete value inside ends, and how many are then open
     tokens = _TOKEN.finditer(text, start)
     for token in tokens:
         sign = token[0]
         if sign in "[{":
             stack.append(_CLOSERS[sign])
+            if len(stack) > _DEEPEST:
+                return
         elif sign in "]}":
-            if stack.pop() != sign:
+            if stack[-1] != sign:
                 last = text.rfind(_CLOSERS[text[start]]) + 1
                 if last > start and all(later[0] != '"' for later in tokens):
                     yield from _mended(text, start, last, cut=_loses(text[last:]))
                 break
+            stack.pop()
             if not stack:
                 yield from _mended(text, start, token.end())
                 return
-            after_last = (token.end(), tuple(stack))
+            after_last = (token.end(), len(stack))
         elif sign == '"':  # a string without an end, so the brackets after it may be text
             break
     if after_last is not None:
-        end, still_open = after_last
-        yield from _mended(text, start, end, "".join(reversed(still_open)), cut=_loses(text[end:]))
+        end, depth = after_last
+        yield from _mended(text, start, end, "".join(reversed(stack[:depth])), cut=_loses(text[end:]))
 
 
 def _loses(rest: str) -> bool:

@@ -106,14 +106,18 @@ def _elements(value: Any, shape: Shape[T], depth: int) -> list[Any] | None:
     if not isinstance(value, dict) or not value or depth > 2:
         return None
     names = {one.encode_name for one in _fields(shape.item)}
-    for wrapper in (shape.name, *shape.aliases, *_WRAPPERS):
-        if wrapper in value and (wrapper == shape.name or wrapper not in names):
-            inner = value[wrapper]
-            if isinstance(inner, list | dict | str) and (found := _elements(inner, shape, depth + 1)) is not None:
-                return found
+    is_item = bool(names & {_right_name(key, names, shape.aliases) for key in value})
+    own = [key for key in value if key == shape.name or shape.aliases.get(key) == shape.name]
+    # An item may have keys that nobody asked for, so it is looked at before the names that lists are known to hide under.
+    if is_item and not own and not isinstance(_item(value, shape), str):
+        return [value]
+    for wrapper in (*own, *_WRAPPERS):
+        inner = value.get(wrapper) if wrapper in own or wrapper not in names else None
+        if isinstance(inner, list | dict | str) and (found := _elements(inner, shape, depth + 1)) is not None:
+            return found
     if all(re.fullmatch(r"\d{1,6}", key) for key in value):
         return list(value.values())
-    if names & {_right_name(key, names, shape.aliases) for key in value}:
+    if is_item:
         return [value]
     lists = [inner for inner in value.values() if isinstance(inner, list) and inner]
     return lists[0] if len(lists) == 1 and all(isinstance(element, dict) for element in lists[0]) else None

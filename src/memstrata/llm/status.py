@@ -55,7 +55,8 @@ def failure_of(reply: HttpReply, now: Instant, secret: str = "") -> CallFailed:
         case 429 if _NO_CREDIT.search(raw):
             return AuthRefused(told)
         case 429 | 529:
-            return RateLimited(told, retry_after=retry_after_of(reply.headers, now) or _DEFAULT_PAUSE_SECONDS)
+            asked = retry_after_of(reply.headers, now)
+            return RateLimited(told, retry_after=_DEFAULT_PAUSE_SECONDS if asked is None else asked)
         case 503 if (pause := retry_after_of(reply.headers, now)) is not None:
             return RateLimited(told, retry_after=pause)
         case 408:
@@ -74,7 +75,7 @@ def failure_of(reply: HttpReply, now: Instant, secret: str = "") -> CallFailed:
         case 400 | 422 if _FILTERED.search(raw):
             return ContentRefused(told)
         case _:
-            return RequestRefused(told)
+            return RequestRefused(told, status=reply.status)
 
 
 def retry_after_of(headers: Mapping[str, str], now: Instant) -> float | None:

@@ -1,0 +1,187 @@
+"""The loop in which a model works with tools until it has an answer, under limits that it cannot talk its way out of.
+
+What a model does wrong goes back to it as an error result: an unknown tool, arguments that are no JSON, a refusal by the
+toolset. What has no end is ended: too many steps, too many bytes, the same calls again and again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol
+
+import json_repair
+
+from memstrata.llm.errors import CallFailed
+from memstrata.llm.protocol import Chat, ChatMessage, ChatReply, ChatRequest, ToolCall, ToolSpec, Usage
+from memstrata.llm.scan import without_reasoning
+
+__all__ = ["LoopEnd", "LoopLimits", "ToolResult", "ToolUse", "Toolset", "run_tools"]
+
+Stop = Literal["answered", "steps", "bytes", "repeated"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What the model is told. An error is told as one and changes nothing."""
+
+    text: str
+    is_error: bool = False
+
+
+class Toolset(Protocol):
+    """The tools of one piece of work. A mistake of the model is a result with `is_error`; what it raises ends the loop."""
+
+    @property
+    def specs(self) -> Sequence[ToolSpec]: ...
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LoopLimits:
+    """`steps`: model calls. `result_bytes`: of one result, cut with a note. `total_bytes`: of all arguments and results.
+
+    `repeats`: how often the same calls may follow each other with nothing but a warning in return.
+    """
+
+    steps: int = 20
+    calls_per_step: int = 16
+    result_bytes: int = 64_000
+    total_bytes: int = 400_000
+    repeats: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """One call that was made and what came of it."""
+
+    name: str
+    arguments: str
+    result: str
+    is_error: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LoopEnd:
+    """How the loop ended. `text` is the last answer without reasoning; `messages` the conversation, to go on from."""
+
+    stop: Stop
+    text: str
+    steps: int
+    uses: tuple[ToolUse, ...]
+    usage: Usage
+    messages: tuple[ChatMessage, ...]
+    model: str = ""
+    elapsed_ms: float = 0.0
+
+
+async def run_tools(chat: Chat, request: ChatRequest, toolset: Toolset, limits: LoopLimits | None = None) -> LoopEnd:
+    """Run until the model answers without calling a tool, or a limit ends it.
+
+    Raises CallFailed, its `usage` counting all steps, when a call of the model fails: what tools did before is theirs.
+    """
+    bounds = limits or LoopLimits()
+    loop = _Loop(toolset, bounds)
+    request = replace(request, tools=tuple(toolset.specs), schema=None)
+    messages = request.messages
+    usage = Usage()
+    elapsed_ms = 0.0
+    reply: ChatReply | None = None
+    stop: Stop = "steps"
+    step = 0
+    while step < bounds.steps:
+        step += 1
+        try:
+            reply = await chat.complete(replace(request, messages=messages))
+        except CallFailed as failure:
+            failure.usage = usage + failure.usage
+            raise
+        usage += reply.usage
+        elapsed_ms += reply.elapsed_ms
+        messages = (*messages, reply.as_message())
+        if not reply.tool_calls:
+            stop = "answered"
+            break
+        results = await loop.step(reply.tool_calls)
+        messages = (*messages, *results)
+        if loop.ended is not None:
+            stop = loop.ended
+            break
+    text = without_reasoning(reply.text) if reply else ""
+    model = reply.model if reply else ""
+    return LoopEnd(stop, text, step, tuple(loop.uses), usage, messages, model, elapsed_ms)
+
+
+class _Loop:
+    def __init__(self, toolset: Toolset, limits: LoopLimits) -> None:
+        self.uses: list[ToolUse] = []
+        self.ended: Stop | None = None
+        self._toolset = toolset
+        self._limits = limits
+        self._names = {spec.name for spec in toolset.specs}
+        self._bytes = 0
+        self._last: tuple[tuple[str, str], ...] = ()
+        self._repeats = 0
+
+    async def step(self, calls: tuple[ToolCall, ...]) -> list[ChatMessage]:
+        """Make one step's calls in order; every one gets a result, because endpoints refuse a call without."""
+        signature = tuple((call.name, _canonical(call.arguments)) for call in calls)
+        self._repeats = self._repeats + 1 if signature == self._last else 0
+        self._last = signature
+        if self._repeats > self._limits.repeats:
+            self.ended = "repeated"
+        messages: list[ChatMessage] = []
+        for number, call in enumerate(calls):
+            result = await self._result(call, number)
+            self.uses.append(ToolUse(call.name, call.arguments, result.text, result.is_error))
+            text = f"Error: {result.text}" if result.is_error else result.text
+            messages.append(ChatMessage("tool", text, tool_call_id=call.id))
+        return messages
+
+    async def _result(self, call: ToolCall, number: int) -> ToolResult:
+        if self._repeats:
+            return ToolResult("this very call was just made and its result has not changed; do something else", True)
+        if self.ended == "bytes":
+            return ToolResult("not done: the limit of this work is reached", True)
+        if number >= self._limits.calls_per_step:
+            return ToolResult(f"not done: at most {self._limits.calls_per_step} calls at a time", True)
+        if call.name not in self._names:
+            return ToolResult(f"there is no tool {call.name[:80]!r}; there are: {', '.join(sorted(self._names))}", True)
+        arguments = _arguments(call.arguments)
+        if arguments is None:
+            return ToolResult("the arguments are not a JSON object", True)
+        self._bytes += len(call.arguments.encode("utf-8", "replace"))
+        if self._bytes > self._limits.total_bytes:
+            self.ended = "bytes"
+            return ToolResult("not done: the limit of this work is reached", True)
+        result = await self._toolset.call(call.name, arguments)
+        text = _cut(result.text, self._limits.result_bytes)
+        self._bytes += len(text.encode("utf-8", "replace"))
+        return ToolResult(text, result.is_error)
+
+
+def _arguments(text: str) -> dict[str, Any] | None:
+    """Return the arguments of a call, repaired where that is needed; none at all is an empty object."""
+    if not text.strip():
+        return {}
+    try:
+        found = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        try:
+            found = json_repair.loads(text)
+        except (ValueError, RecursionError):
+            return None
+    return found if isinstance(found, dict) else None
+
+
+def _canonical(arguments: str) -> str:
+    found = _arguments(arguments)
+    return arguments if found is None else json.dumps(found, sort_keys=True)
+
+
+def _cut(text: str, limit: int) -> str:
+    raw = text.encode("utf-8", "replace")
+    if len(raw) <= limit:
+        return text
+    return raw[:limit].decode("utf-8", "ignore") + f"\n[cut: {len(raw)} bytes in all]"

@@ -1,0 +1,153 @@
+"""The tool loop over a real connection."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from memstrata.llm import errors
+from memstrata.llm.protocol import ChatRequest, ToolCall, ToolSpec
+from memstrata.llm.provider import Provider
+from memstrata.llm.tools import LoopLimits, ToolResult, run_tools
+from memstrata.testing.llm import RecordedRequest, Reply, ScriptedLLM, Status
+
+Build = Callable[..., Provider]
+Request = Callable[..., ChatRequest]
+WIRES = pytest.mark.parametrize("dialect", ["generic", "anthropic"])
+
+
+class Shelf:
+    """Three files to read; what was asked for is kept."""
+
+    specs: Sequence[ToolSpec] = (ToolSpec("read", "Reads a file.", {"type": "object"}),)
+
+    def __init__(self) -> None:
+        self.asked: list[Mapping[str, Any]] = []
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+        self.asked.append(arguments)
+        path = arguments.get("path")
+        return ToolResult(f"text of {path}") if path in ("a", "b", "c") else ToolResult("no such file", is_error=True)
+
+
+def read(path: str, number: int = 1) -> ToolCall:
+    return ToolCall(f"call_{number}", "read", f'{{"path": "{path}"}}')
+
+
+def results(request: RecordedRequest) -> list[str]:
+    found: list[str] = []
+    for message in request.messages:
+        if message["role"] == "tool":
+            found.append(message["content"])
+        elif isinstance(message["content"], list):
+            found += [block["content"] for block in message["content"] if block["type"] == "tool_result"]
+    return found
+
+
+@WIRES
+async def test_it_runs_until_the_model_answers(
+    model: ScriptedLLM, provider: Build, ask_for: Request, dialect: str
+) -> None:
+    steps = (
+        Reply(tool_calls=(read("a", 1), read("b", 2))),
+        Reply(tool_calls=(read("c"),)),
+        Reply("<think>x</think>done"),
+    )
+    model.script("consolidate", *steps)
+    shelf = Shelf()
+    end = await run_tools(provider(dialect_name=dialect), ask_for(role="consolidate"), shelf)
+    assert (end.stop, end.text, end.steps) == ("answered", "done", 3)
+    assert shelf.asked == [{"path": "a"}, {"path": "b"}, {"path": "c"}]
+    assert results(model.requests[-1]) == ["text of a", "text of b", "text of c"]
+    assert [use.result for use in end.uses] == ["text of a", "text of b", "text of c"]
+    assert end.usage.calls == 3
+    assert end.messages[-1].content.endswith("done")
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (ToolCall("x", "delete_all", "{}"), "there is no tool 'delete_all'; there are: read"),
+        (ToolCall("x", "read", "[1, 2]"), "the arguments are not a JSON object"),
+        (read("z"), "no such file"),
+    ],
+)
+async def test_a_mistake_goes_back_to_the_model(
+    model: ScriptedLLM, provider: Build, ask_for: Request, call: ToolCall, told: str
+) -> None:
+    model.script("extract", Reply(tool_calls=(call,)), Reply("I see"))
+    end = await run_tools(provider(), ask_for(), Shelf())
+    assert end.stop == "answered"
+    assert end.uses[0].is_error
+    assert results(model.requests[-1]) == [f"Error: {told}"]
+
+
+async def test_arguments_with_a_slip_are_repaired(model: ScriptedLLM, provider: Build, ask_for: Request) -> None:
+    model.script("extract", Reply(tool_calls=(ToolCall("x", "read", '{"path": "a",}'),)), Reply("done"))
+    shelf = Shelf()
+    await run_tools(provider(), ask_for(), shelf)
+    assert shelf.asked == [{"path": "a"}]
+
+
+async def test_a_model_that_never_answers_is_stopped_at_the_last_step(
+    model: ScriptedLLM, provider: Build, ask_for: Request
+) -> None:
+    model.always("extract", lambda request: Reply(tool_calls=(read("abc"[len(model.requests) % 3]),)))
+    end = await run_tools(provider(), ask_for(), Shelf(), LoopLimits(steps=4))
+    assert (end.stop, end.steps, len(model.requests)) == ("steps", 4, 4)
+
+
+async def test_the_same_calls_again_get_one_warning_and_then_the_end(
+    model: ScriptedLLM, provider: Build, ask_for: Request
+) -> None:
+    model.always("extract", Reply(tool_calls=(read("a"),)))
+    shelf = Shelf()
+    end = await run_tools(provider(), ask_for(), shelf)
+    assert (end.stop, end.steps) == ("repeated", 3)
+    assert len(shelf.asked) == 1
+    assert "do something else" in results(model.requests[-1])[-1]
+
+
+async def test_a_model_that_heeds_the_warning_goes_on(model: ScriptedLLM, provider: Build, ask_for: Request) -> None:
+    again = Reply(tool_calls=(ToolCall("x", "read", '{ "path":"a" }'),))
+    model.script("extract", Reply(tool_calls=(read("a"),)), again, Reply(tool_calls=(read("b"),)), Reply("done"))
+    assert (await run_tools(provider(), ask_for(), Shelf())).stop == "answered"
+
+
+async def test_a_long_result_is_cut_between_letters_and_says_so(
+    model: ScriptedLLM, provider: Build, ask_for: Request
+) -> None:
+    class Wordy(Shelf):
+        async def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+            return ToolResult("茶" * 1_000)
+
+    model.script("extract", Reply(tool_calls=(read("a"),)), Reply("done"))
+    await run_tools(provider(), ask_for(), Wordy(), LoopLimits(result_bytes=100))
+    assert results(model.requests[-1]) == ["茶" * 33 + "\n[cut: 3000 bytes in all]"]
+
+
+async def test_too_many_bytes_end_it_before_the_tool_is_called(
+    model: ScriptedLLM, provider: Build, ask_for: Request
+) -> None:
+    model.script("extract", Reply(tool_calls=(read("a"), read("b" * 500, 2), read("c", 3))))
+    shelf = Shelf()
+    end = await run_tools(provider(), ask_for(), shelf, LoopLimits(total_bytes=300))
+    assert end.stop == "bytes"
+    assert shelf.asked == [{"path": "a"}]
+    assert [message.role for message in end.messages[-3:]] == ["tool", "tool", "tool"]  # none without its result
+
+
+async def test_too_many_calls_at_a_time_are_not_made(model: ScriptedLLM, provider: Build, ask_for: Request) -> None:
+    model.script("extract", Reply(tool_calls=(read("a", 1), read("b", 2))), Reply("done"))
+    shelf = Shelf()
+    await run_tools(provider(), ask_for(), shelf, LoopLimits(calls_per_step=1))
+    assert shelf.asked == [{"path": "a"}]
+
+
+async def test_a_failing_call_ends_it_and_counts_all_that_was_spent(
+    model: ScriptedLLM, provider: Build, ask_for: Request
+) -> None:
+    model.script("extract", Reply(tool_calls=(read("a"),), usage=(10, 5, 0)), Status(500))
+    with pytest.raises(errors.ServerFailed) as caught:
+        await run_tools(provider(), ask_for(), Shelf())
+    assert caught.value.usage.total_tokens == 15

@@ -97,14 +97,14 @@ def _read(folder: Path) -> _Found:
     for root in roots:
         for file in sorted((root / "conversations").glob("*.jsonl")):
             for where, line in _lines(file, found):
-                _keep(found, where, lambda line=line: _message(found, line))  # type: ignore[misc]
+                _keep(found, where, _message, line)
         for file in sorted((root / "records").glob("*.jsonl")):
             for where, line in _lines(file, found):
-                _keep(found, where, lambda line=line: _memory(found, line))  # type: ignore[misc]
+                _keep(found, where, _memory, line)
         for where, line in _lines(root / layout.PROGRESS_FILE, found):
-            _keep(found, where, lambda line=line: _progress(found, line))  # type: ignore[misc]
+            _keep(found, where, _progress, line)
         for index in sorted((root / "profiles").rglob(".metadata/scene_index.json")):
-            _keep(found, str(index), lambda index=index: _profile(found, index))  # type: ignore[misc]
+            _keep(found, str(index), _profile, index)
     return found
 
 
@@ -123,10 +123,10 @@ def _lines(file: Path, found: _Found) -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"{file} line {number}", line
 
 
-def _keep(found: _Found, where: str, read: Callable[[], None]) -> None:
+def _keep(found: _Found, where: str, read: Callable[[_Found, T], None], what: T) -> None:
     """Read one thing; what is not ours is reported and left out, because the rest can still be saved."""
     try:
-        read()
+        read(found, what)
     except (KeyError, TypeError, ValueError, AttributeError, OSError, MemstrataError) as error:
         found.problems.append(f"{where}: {type(error).__name__}: {error}")
 

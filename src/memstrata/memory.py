@@ -219,7 +219,7 @@ class Memory:
         task_id: str | None = None,
     ) -> Deletion:
         """Delete messages and whole sessions, with what rests on nothing else; scenes and persona are written anew."""
-        return await self._edit(scope, lambda r: r.erasure.messages(scope, message_ids, session_ids, task_id))
+        return await self._erase(scope, lambda r: r.erasure.messages(scope, message_ids, session_ids, task_id))
 
     # L1 ----------------------------------------------------------------------------------------------------------
 
@@ -277,14 +277,23 @@ class Memory:
 
         Raises NotFound, or Forbidden if it is another user's or agent's of the team.
         """
-        work = corrected_memory(scope, self._profile(scope), memory_id, content, scene_name, self._clock.now())
-        return await self._edit(scope, work)
+        profile = self._profile(scope)
+        work = corrected_memory(scope, profile, memory_id, content, scene_name, self._clock.now())
+
+        def both(r: Repositories) -> MemoryRecord:
+            record = work(r)
+            self._arming.profile(r, profile)
+            return record
+
+        record = await self._store.write(both)
+        self._engine.wake()
+        return record
 
     async def delete_memories(
         self, scope: Scope, memory_ids: Collection[str], *, task_id: str | None = None
     ) -> Deletion:
         """Delete memories in all their versions; they are not extracted again from what has been said so far."""
-        return await self._edit(scope, lambda r: r.erasure.memories(scope, memory_ids, task_id))
+        return await self._erase(scope, lambda r: r.erasure.memories(scope, memory_ids, task_id))
 
     # L2 ----------------------------------------------------------------------------------------------------------
 
@@ -479,18 +488,19 @@ class Memory:
         finally:
             await self._store.close()
 
-    async def _edit(self, scope: Scope, work: Callable[[Repositories], T]) -> T:
-        """Perform a change of memories and set the jobs that it calls for, in one transaction."""
+    async def _erase(self, scope: Scope, work: Callable[[Repositories], Deletion]) -> Deletion:
+        """Perform a deletion, and set the jobs that fill the gaps it leaves, in one transaction."""
         profile = self._profile(scope)
 
-        def both(r: Repositories) -> T:
-            result = work(r)
-            self._arming.profile(r, profile)
-            return result
+        def both(r: Repositories) -> Deletion:
+            deletion = work(r)
+            if deletion.documents:
+                self._arming.gap(r, profile)
+            return deletion
 
-        result = await self._store.write(both)
+        deletion = await self._store.write(both)
         self._engine.wake()
-        return result
+        return deletion
 
     def _profile(self, scope: Scope) -> Profile:
         return scope.profile(self.settings.pipeline.profile_scope)

@@ -41,6 +41,17 @@ class Arming:
         elif l3_reason(state, self.settings) is not None:
             r.jobs.arm("l3", target, now, only_earlier=True)
 
+    def gap(self, r: Repositories, profile: Profile) -> None:
+        """Set L2, or else L3, at once: what a deletion took along must not be missing for the usual interval."""
+        state = r.profiles.state(profile)
+        if state is None:
+            return
+        now, target = self.clock.now(), r.profiles.ensure(profile)
+        if state.unconsumed:
+            r.jobs.arm("l2", target, now, only_earlier=True)
+        elif l3_reason(state, self.settings) is not None:
+            r.jobs.arm("l3", target, now, only_earlier=True)
+
     def forgotten(self, r: Repositories) -> None:
         """Set every job that rows call for and that is missing: at the start, and now and then."""
         for target in r.jobs.forgotten():

@@ -247,3 +247,22 @@ class Writer(EchoDistiller):
             tuple(SceneWrite(path, f"About {path}", "summary", seqs, absorbs) for path, absorbs in self.writes),
             self.removals,
         )
+
+
+async def test_scenes_and_persona_that_a_deletion_took_along_come_back_without_waiting_for_the_interval(
+    open_memory: Open, scope: Scope, clock: FakeClock, settled: Settled
+) -> None:
+    async with open_memory(l2_delay_seconds=10, l2_min_interval_seconds=900) as memory:
+        await distilled(memory, scope, settled, "a secret", "s1")
+        await distilled(memory, scope, settled, "a fact", "s2")
+        clock.advance(10)
+        await settled(memory, scope)
+        assert await memory.persona(scope) is not None
+
+        await memory.delete_messages(scope, session_ids=["s1"])
+        await settled(memory, scope)
+
+        assert [scene.body for scene in await memory.scenes(scope)] == ["- a fact"]
+        persona = await memory.persona(scope)
+        assert persona is not None
+        assert persona.body == "A person with 1 notes."

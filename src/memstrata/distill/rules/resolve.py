@@ -31,7 +31,6 @@ _MAX_REPLACED = 300
 _ENOUGH_SHARED = 0.6
 
 _COMMON = re.compile(r"用户|今天|昨天|明天|\d+[年月日]|上周|下周|报名|参加|计划|打算|准备")
-_COMMON = re.compile(r"用户|今天|昨天|明天|\d+[年月日]|上周|下周|报名|参加|计划|打算|准备")
 _COMMON_WORD = re.compile(
     r"their|there|about|going|plan(?:ning|s)|yesterday|today|tomorrow|january|february|march|april|august|september"
     r"|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|after|before|which|finally"

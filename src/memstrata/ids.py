@@ -5,10 +5,20 @@ from __future__ import annotations
 import hashlib
 import os
 import random
+import uuid
 
 from memstrata.clock import Instant
 
-__all__ = ["file_name", "memory_id", "message_id", "request_id"]
+__all__ = [
+    "document_id",
+    "file_name",
+    "memory_id",
+    "message_id",
+    "prompt_id",
+    "request_id",
+    "setting_id",
+    "setting_log_id",
+]
 
 # Ids are names, not secrets. A generator of our own, seeded once, because each call to the system's gives up the
 # interpreter lock in the middle of a request.
@@ -23,6 +33,28 @@ def message_id() -> str:
 def memory_id(now: Instant) -> str:
     """Return `m_<epoch ms>_<8 hex>`."""
     return f"m_{max(now, 10**12)}_{_RANDOM.getrandbits(32):08x}"
+
+
+def prompt_id() -> str:
+    """Return `mp-<uuid>`."""
+    return f"mp-{uuid.UUID(int=_RANDOM.getrandbits(128), version=4)}"
+
+
+def setting_id(team: str, agent: str, layer: str) -> str:
+    """Return the id of a prompt's binding: `mps:i:<layer>`, or `t` or `a` with a hash of whom it is bound to."""
+    if not team:
+        return f"mps:i:{layer}"
+    return f"mps:a:{_hash(team, agent)[:32]}:{layer}" if agent else f"mps:t:{_hash(team)[:32]}:{layer}"
+
+
+def setting_log_id(instance: str, seq: int) -> str:
+    """Return `mpsl-<uuid>`, always the same for one line of the bindings' history."""
+    return f"mpsl-{uuid.UUID(hex=_hash(instance, str(seq))[:32], version=5)}"
+
+
+def document_id(instance: str, team: str, agent: str, user: str, kind: str, path: str) -> str:
+    """Return `profile:v1:<sha256>` of a scene or a persona, the same for all its versions."""
+    return f"profile:v1:{_hash(instance, team, agent, user, kind, path)}"
 
 
 def request_id() -> str:
@@ -41,6 +73,10 @@ def file_name(text: str) -> str:
         return safe
     digest = hashlib.sha256(_bytes(text)).hexdigest()[:12]
     return f"{_cut(safe, 100)}~{digest}"
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256(_bytes("\0".join(parts))).hexdigest()
 
 
 def _bytes(text: str) -> bytes:

@@ -15,44 +15,53 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar, get_args
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from memstrata.capture import MessageInput, append
-from memstrata.clock import Clock, Instant, SystemClock, milliseconds
+from memstrata.clock import Clock, Instant, SystemClock, day_of, milliseconds
 from memstrata.distill.atoms.step import AtomsStep
-from memstrata.distill.edits import corrected_memory, edited_persona, edited_scene
+from memstrata.distill.choice import Chosen, chosen_distiller
+from memstrata.distill.edits import corrected_memory, edited_persona, edited_scene, refusal
 from memstrata.distill.persona.step import PersonaStep
 from memstrata.distill.protocol import Distiller
-from memstrata.distill.rules import RulesDistiller
 from memstrata.distill.run import StepContext
 from memstrata.distill.scenes.names import check_path, check_prefix
 from memstrata.distill.scenes.navigation import render_navigation
 from memstrata.distill.scenes.step import ScenesStep
-from memstrata.errors import Conflict, InvalidRequest, Misconfigured, NotFound
+from memstrata.distill.undo import restored_persona, restored_scene, undone_memory
+from memstrata.errors import Conflict, InvalidRequest, NotFound
+from memstrata.provenance import GenerationLog, PromptBook
+from memstrata.provenance.history import document_history, memory_history
+from memstrata.provenance.trace import memory_evidence, persona_evidence, scene_evidence
 from memstrata.recall import Leg, Recaller
 from memstrata.records import (
     PERSONA_PATH,
     ComponentHealth,
     Deletion,
     Document,
+    DocumentVersion,
     Evidence,
     Found,
     Health,
     JobKind,
     LayerLoad,
     MemoryRecord,
+    MemoryVersion,
     Message,
     Page,
+    PersonaEvidence,
     PipelineStatus,
     Profile,
     Recall,
     Receipt,
+    SceneEvidence,
     Scope,
     SessionTarget,
+    Spending,
+    budget_state,
 )
 from memstrata.schedule import Arming, Engine, Handler, Housekeeping, PolicyPlanner, flush_step, layer_statuses
 from memstrata.search import MEMORIES, MESSAGES, retrieve
@@ -84,10 +93,14 @@ class Cleared:
 class Memory:
     """All verbs, on one data folder. Open it with `Memory.open`."""
 
-    def __init__(self, store: SqliteStore, settings: Settings, distiller: Distiller, clock: Clock) -> None:
+    def __init__(self, store: SqliteStore, settings: Settings, chosen: Chosen, clock: Clock) -> None:
+        distiller = chosen.distiller
         self.settings = settings
+        self.prompts = PromptBook(store, clock)
+        self.generations = GenerationLog(store, clock)
         self._store = store
         self._clock = clock
+        self._chosen = chosen
         self._distiller = distiller
         self._recaller = Recaller(store, settings.recall, settings.pipeline.profile_scope)
         context = StepContext(store, distiller, PolicyPlanner(settings.pipeline), clock, settings.pipeline, index_terms)
@@ -121,14 +134,19 @@ class Memory:
         """
         if settings is None:
             settings, _ = load_settings(flags={"data_dir": path})
-        rules = RulesDistiller(_zone(settings.time_zone))
+        clock = clock or SystemClock()
         store = await SqliteStore.open(settings.data_dir)
-        memory = cls(store, settings, distiller or rules, clock or SystemClock())
-        try:
-            await memory._start()
-            yield memory
-        finally:
-            await memory._close()
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(store.close)
+            chosen = await stack.enter_async_context(chosen_distiller(settings, store, clock))
+            if distiller is not None:
+                chosen = Chosen(distiller, lambda: ComponentHealth("ok"))
+            memory = cls(store, settings, chosen, clock)
+            try:
+                await memory._start()
+                yield memory
+            finally:
+                await memory._close()
 
     # L0 ----------------------------------------------------------------------------------------------------------
 
@@ -279,15 +297,30 @@ class Memory:
         """
         profile = self._profile(scope)
         work = corrected_memory(scope, profile, memory_id, content, scene_name, self._clock.now())
+        return await self._change(profile, work)
 
-        def both(r: Repositories) -> MemoryRecord:
-            record = work(r)
-            self._arming.profile(r, profile)
-            return record
+    async def history(self, scope: Scope, memory_id: str) -> tuple[MemoryVersion, ...]:
+        """Return every version of a memory, newest first, with those of others whose place it took and what was proposed.
 
-        record = await self._store.write(both)
-        self._engine.wake()
-        return record
+        Works for one that no longer holds. Raises NotFound or Forbidden as `update_memory` does.
+        """
+
+        def work(r: Repositories) -> tuple[MemoryVersion, ...]:
+            versions = memory_history(r, scope, memory_id)
+            if not versions:
+                raise refusal(r, scope, memory_id)
+            return versions
+
+        return await self._store.read(work)
+
+    async def undo(self, scope: Scope, memory_id: str) -> tuple[MemoryRecord, ...]:
+        """Take back the last change of a memory and return what holds again: new versions in a person's name.
+
+        A merge comes apart into what it was made of. To undo an undo brings the change back. Raises Conflict where there
+        is nothing to undo, NotFound or Forbidden as `update_memory` does.
+        """
+        profile = self._profile(scope)
+        return await self._change(profile, undone_memory(scope, profile, memory_id, self._clock.now()))
 
     async def delete_memories(
         self, scope: Scope, memory_ids: Collection[str], *, task_id: str | None = None
@@ -327,6 +360,19 @@ class Memory:
 
         return await self._store.write(work)
 
+    async def scene_history(self, scope: Scope, path: str) -> tuple[DocumentVersion, ...]:
+        """Return every version of a scene, newest first, also of one that was removed. Raises NotFound."""
+        check_path(path)
+        profile = self._profile(scope)
+        versions = await self._store.read(lambda r: document_history(r, profile, "scene", path))
+        if not versions:
+            raise NotFound(f"no such scene: {path}")
+        return versions
+
+    async def restore_scene(self, scope: Scope, path: str, version: int) -> Document:
+        """Write an old version of a scene anew in a person's name, also of one that was removed. Raises NotFound."""
+        return await self._store.write(restored_scene(self._profile(scope), path, version, self._clock.now()))
+
     # L3 ----------------------------------------------------------------------------------------------------------
 
     async def persona(self, scope: Scope) -> Document | None:
@@ -352,6 +398,15 @@ class Memory:
         """Replace the portrait by a person's text; a scene navigation at its end is cut off."""
         return await self._store.write(edited_persona(self._profile(scope), content, self._clock.now()))
 
+    async def persona_history(self, scope: Scope) -> tuple[DocumentVersion, ...]:
+        """Return every version of the portrait, newest first; none if there never was one."""
+        profile = self._profile(scope)
+        return await self._store.read(lambda r: document_history(r, profile, "persona", PERSONA_PATH))
+
+    async def restore_persona(self, scope: Scope, version: int) -> Document:
+        """Write an old version of the portrait anew in a person's name. Raises NotFound."""
+        return await self._store.write(restored_persona(self._profile(scope), version, self._clock.now()))
+
     # All layers ----------------------------------------------------------------------------------------------------
 
     async def recall(
@@ -370,23 +425,35 @@ class Memory:
         )
 
     async def trace(self, scope: Scope, memory_id: str) -> Evidence:
-        """Return why a memory exists and what was built from it. Raises NotFound."""
+        """Return why a memory exists, how it was made, and what was built from it. Raises NotFound."""
         profile = self._profile(scope)
+        evidence = await self._store.read(lambda r: memory_evidence(r, scope, profile, memory_id))
+        if evidence is None:
+            raise NotFound(f"no such memory: {memory_id[:64]}")
+        return evidence
 
-        def work(r: Repositories) -> Evidence:
-            memory = r.memories.live(scope, memory_id)
-            if memory is None:
-                raise NotFound(f"no such memory: {memory_id[:64]}")
-            personas = r.profiles.built_from(profile, "persona", memory.seq)
-            return Evidence(
-                memory=memory,
-                messages=r.memories.sources(scope, memory.seq),
-                replaced=r.memories.replaced(scope, memory.seq),
-                scenes=r.profiles.built_from(profile, "scene", memory.seq),
-                persona=personas[0] if personas else None,
-            )
+    async def trace_scene(self, scope: Scope, path: str) -> SceneEvidence:
+        """Return what a scene rests on, down to the messages. Raises NotFound.
 
-        return await self._store.read(work)
+        Of a scene that several users share, memories and messages of the asking scope only.
+        """
+        check_path(path)
+        profile = self._profile(scope)
+        evidence = await self._store.read(lambda r: scene_evidence(r, scope, profile, path))
+        if evidence is None:
+            raise NotFound(f"no such scene: {path}")
+        return evidence
+
+    async def trace_persona(self, scope: Scope, line: str = "") -> PersonaEvidence:
+        """Return what the portrait rests on, or with `line` what supports that line of it. Raises NotFound.
+
+        Support is told by shared words. A line that shares none with any memory has no support: nothing is guessed.
+        """
+        profile, asked = self._profile(scope), well_formed(line)
+        evidence = await self._store.read(lambda r: persona_evidence(r, scope, profile, asked))
+        if evidence is None:
+            raise NotFound("no such document: there is no persona yet")
+        return evidence
 
     async def clear(self, instance: str, memory_ids: Sequence[str]) -> tuple[Cleared, ...]:
         """Empty all memory of agents, named by asset ids `chat_memory-<team>-<agent>`; all or none.
@@ -412,8 +479,24 @@ class Memory:
 
     async def status(self, scope: Scope, *, session_id: str | None = None) -> PipelineStatus:
         """Return what waits in the scope, when it is due and how the last runs ended."""
-        profile = self._profile(scope)
-        return await self._store.read(lambda r: layer_statuses(r, scope, profile, session_id, self._distiller.origin))
+        profile, now = self._profile(scope), self._clock.now()
+
+        def work(r: Repositories) -> PipelineStatus:
+            found = layer_statuses(r, scope, profile, session_id, self._distiller.origin)
+            if not self.settings.llm.configured:
+                return found
+            used = r.spending.used_tokens(scope.instance, day_of(now))
+            return replace(found, budget=budget_state(used, self.settings.llm.daily_tokens or None, now))
+
+        return await self._store.read(work)
+
+    async def spending(self, scope: Scope, *, days: int = 7) -> tuple[Spending, ...]:
+        """Return what models cost the scope and its profile, one line for each of the last UTC days and each role."""
+        now = self._clock.now()
+        first, last = day_of(now - milliseconds((days - 1) * 86_400)), day_of(now)
+        lines = await self._store.read(lambda r: r.spending.lines(scope.instance, first, last))
+        owners = ((scope.team, scope.agent, scope.user), (scope.team, scope.agent, ""))
+        return tuple(line for line in lines if (line.key.team, line.key.agent, line.key.user) in owners)
 
     async def load(self, instance: str) -> Mapping[JobKind, LayerLoad]:
         """Return how much work an instance has, in numbers only."""
@@ -436,11 +519,23 @@ class Memory:
         return await self.status(scope, session_id=session_id)
 
     async def retry(self, scope: Scope) -> int:
-        """Put the scope's dead letters back to work; return how many there were."""
+        """Put back to work all of the scope that failed: dead letters, jobs that wait out a failure, parked messages.
+
+        Returns how many there were. A model that had refused key or account is asked again.
+        """
         profile = self._profile(scope)
-        revived = await self._store.write(lambda r: r.jobs.revive(scope, profile, self._clock.now()))
+
+        def work(r: Repositories) -> int:
+            revived = r.jobs.revive(scope, profile, self._clock.now())
+            parked = r.conversations.parked_count(scope, None)
+            for target in r.conversations.revive(scope):
+                r.jobs.arm("l1", target, self._clock.now(), only_earlier=True)
+            return revived + parked
+
+        self._chosen.resume()
+        count = await self._store.write(work)
         self._engine.wake()
-        return revived
+        return count
 
     async def health(self) -> Health:
         """Return the state of every part."""
@@ -453,7 +548,7 @@ class Memory:
             if self.settings.mirror.enabled
             else ComponentHealth("reduced", "switched off"),
             "recall": ComponentHealth("ok", details=dict(self._recaller.failures)),
-            "distiller": _distiller_health(self.settings),
+            "distiller": self._chosen.health(),
             "embedding": _embedding_health(self.settings),
         }
         well = store.state == "ok" and engine.state == "ok"
@@ -467,6 +562,10 @@ class Memory:
     # -----------------------------------------------------------------------------------------------------------------
 
     async def _start(self) -> None:
+        if self._distiller.origin == "model" and self.settings.llm.redistill:
+            again = await self._store.write(lambda r: r.conversations.start_again_from_rules())
+            if again:
+                _LOG.info("a model is configured: %d sessions that rules had distilled are distilled again", again)
         await self._housekeeping.sweep()
         if self.settings.pipeline.enabled:
             self._tasks.append(asyncio.create_task(self._engine.run(), name="pipeline"))
@@ -475,18 +574,27 @@ class Memory:
         self._tasks.append(asyncio.create_task(self._housekeeping.run(), name="housekeeping"))
 
     async def _close(self) -> None:
-        try:
-            if self._tasks and self.settings.pipeline.enabled:
-                await self._engine.drain(self.settings.server.shutdown_seconds)
-            self._mirror.stop()
-            self._housekeeping.stop()
-            for done in await asyncio.gather(*self._tasks, return_exceptions=True):
-                if isinstance(done, BaseException):
-                    _LOG.error("a background task had failed", exc_info=done)
-            if self._tasks and self.settings.mirror.enabled:
-                await self._mirror.catch_up()
-        finally:
-            await self._store.close()
+        if self._tasks and self.settings.pipeline.enabled:
+            await self._engine.drain(self.settings.server.shutdown_seconds)
+        self._mirror.stop()
+        self._housekeeping.stop()
+        for done in await asyncio.gather(*self._tasks, return_exceptions=True):
+            if isinstance(done, BaseException):
+                _LOG.error("a background task had failed", exc_info=done)
+        if self._tasks and self.settings.mirror.enabled:
+            await self._mirror.catch_up()
+
+    async def _change(self, profile: Profile, work: Callable[[Repositories], T]) -> T:
+        """Perform a change of memories, and set the job that tells the scenes, in one transaction."""
+
+        def both(r: Repositories) -> T:
+            done = work(r)
+            self._arming.profile(r, profile)
+            return done
+
+        done = await self._store.write(both)
+        self._engine.wake()
+        return done
 
     async def _erase(self, scope: Scope, work: Callable[[Repositories], Deletion]) -> Deletion:
         """Perform a deletion, and set the jobs that fill the gaps it leaves, in one transaction."""
@@ -515,23 +623,10 @@ async def rebuild(settings: Settings) -> RebuildReport:
     return await rebuild_from_files(settings.data_dir, index_terms, settings.pipeline.profile_scope)
 
 
-def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise Misconfigured(f"time_zone: no such time zone: {name!r}") from error
-
-
 def _query(query: str) -> str:
     if len(query) > MAX_SEARCH:
         raise InvalidRequest(f"at most {MAX_SEARCH} characters, got {len(query)}", field="query")
     return well_formed(query)
-
-
-def _distiller_health(settings: Settings) -> ComponentHealth:
-    if settings.llm.base_url:
-        return ComponentHealth("reduced", "a model is configured, but this version distills by rules only")
-    return ComponentHealth("reduced", "no model configured: distilling by rules")
 
 
 def _embedding_health(settings: Settings) -> ComponentHealth:

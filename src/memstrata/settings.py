@@ -93,6 +93,7 @@ class PipelineSettings:
     active_hours: float = _option(24.0, "an agent counts as active this long after its last message", minimum=0)
     persona_every_n: int = _option(50, "new memories that renew the persona", minimum=1)
     max_scenes: int = _option(15, "most scenes per profile", minimum=2, maximum=200)
+    mode: Literal["chat", "work"] = _option("chat", "what a model looks for: a person's life, or a team's work")
     profile_scope: Literal["agent", "agent_user"] = _option(
         "agent", "whose scenes and persona: the agent's or each user's", env="MEMSTRATA_PROFILE_SCOPE"
     )
@@ -131,11 +132,42 @@ class MirrorSettings:
 
 @dataclass(frozen=True, slots=True)
 class LlmSettings:
-    """The chat model that distills. Without one, rules do."""
+    """The chat model that distills. Without one, rules do.
 
-    base_url: str = _option("", "OpenAI-compatible endpoint, for example http://127.0.0.1:11434/v1")
+    A role's own model, address or key takes the place of the common one for that role: extract (L1), resolve (L1, what
+    contradicts what), consolidate (L2), portray (L3).
+    """
+
+    base_url: str = _option("", "its endpoint, for example http://127.0.0.1:11434/v1; empty: rules distill")
     api_key: str = _option("", "its key", secret=True)
     model: str = _option("", "its model")
+    dialect: Literal[
+        "auto", "generic", "openai", "deepseek", "qwen", "vllm", "ollama", "lmstudio", "openrouter", "anthropic"
+    ] = _option("auto", "how the endpoint speaks; auto: by its address")
+    disable_thinking: bool = _option(True, "ask the model not to think aloud, in the way of its dialect")
+    timeout_seconds: float = _option(180.0, "longest wait for one reply; L2 has half as much again", minimum=1)
+    max_tokens: int = _option(4_096, "room for one reply; doubled once when it does not fit", minimum=256)
+    daily_tokens: int = _option(
+        0, "tokens an instance may use per UTC day; then distillation waits. 0: no limit", minimum=0
+    )
+    redistill: bool = _option(True, "distill again with the model what rules had distilled before there was one")
+    extract_model: str = _option("", "model of the role extract, if it has its own")
+    extract_base_url: str = _option("", "endpoint of the role extract, if it has its own")
+    extract_api_key: str = _option("", "key of the role extract, if it has its own", secret=True)
+    resolve_model: str = _option("", "model of the role resolve, if it has its own")
+    resolve_base_url: str = _option("", "endpoint of the role resolve, if it has its own")
+    resolve_api_key: str = _option("", "key of the role resolve, if it has its own", secret=True)
+    consolidate_model: str = _option("", "model of the role consolidate, if it has its own")
+    consolidate_base_url: str = _option("", "endpoint of the role consolidate, if it has its own")
+    consolidate_api_key: str = _option("", "key of the role consolidate, if it has its own", secret=True)
+    portray_model: str = _option("", "model of the role portray, if it has its own")
+    portray_base_url: str = _option("", "endpoint of the role portray, if it has its own")
+    portray_api_key: str = _option("", "key of the role portray, if it has its own", secret=True)
+
+    @property
+    def configured(self) -> bool:
+        """Whether a model is named at all, wholly or in part."""
+        return any(getattr(self, f.name) for f in fields(self) if f.name.endswith(("base_url", "model")))
 
 
 @dataclass(frozen=True, slots=True)

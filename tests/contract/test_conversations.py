@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -250,3 +251,63 @@ async def test_matching_finds_any_of_the_terms_and_the_best_first(
     assert found[0][1] > found[1][1]
     assert await store.read(lambda r: r.conversations.match(scope, [], ALL, 10)) == ()
     assert len(await store.read(lambda r: r.conversations.match(scope, ["tea"], ALL, 1))) == 1
+
+
+async def undistilled(store: Store, target: SessionTarget) -> list[str]:
+    return [m.content for m in await store.read(lambda r: r.conversations.undistilled(target, 99))]
+
+
+async def test_a_model_starts_where_rules_began_in_every_session(
+    store: Store, scope: Scope, new_message: Build
+) -> None:
+    """DESIGN §5: what rules distilled is distilled again once a model appears."""
+    mine = await add(store, scope, "s1", *(new_message(str(n)) for n in range(5)))
+    by_model = await add(store, scope, "s2", new_message("by a model"))
+    theirs = await add(store, replace(scope, instance="other"), "s1", new_message("theirs"))
+
+    def distill(r: Repositories) -> None:
+        c = r.conversations
+        seqs = [m.seq for m in c.undistilled(mine, 9)]
+        c.advance(mine, seqs[1], 2, "")
+        c.distilled_by_rules(mine, seqs[2])
+        c.advance(mine, seqs[3], 4, "kitchen")
+        c.distilled_by_rules(mine, seqs[4])
+        c.advance(mine, seqs[4], 5, "kitchen")
+        (one,), (other,) = c.undistilled(theirs, 9), c.undistilled(by_model, 9)
+        c.advance(theirs, one.seq, 2, "")
+        c.distilled_by_rules(theirs, one.seq)
+        c.advance(by_model, other.seq, 2, "")
+
+    await store.write(distill)
+
+    assert await store.write(lambda r: r.conversations.start_again_from_rules()) == 2
+
+    assert await undistilled(store, mine) == ["2", "3", "4"]
+    assert await undistilled(store, theirs) == ["theirs"]
+    assert await undistilled(store, by_model) == []
+    now = await store.read(lambda r: r.conversations.progress(mine, 9))
+    assert (now.warmup, now.scene_name) == (5, "kitchen")
+    assert set(await store.read(lambda r: r.jobs.forgotten())) == {mine, theirs}
+
+
+async def test_a_model_starts_again_once_and_rules_may_begin_anew_after_it(
+    store: Store, scope: Scope, new_message: Build
+) -> None:
+    target = await add(store, scope, "s1", *(new_message(str(n)) for n in range(5)))
+    seqs = [m.seq for m in await store.read(lambda r: r.conversations.undistilled(target, 9))]
+    again = lambda r: r.conversations.start_again_from_rules()  # noqa: E731
+
+    async def by_rules(first: int) -> None:
+        await store.write(lambda r: r.conversations.distilled_by_rules(target, first))
+        await store.write(lambda r: r.conversations.advance(target, seqs[-1], 1, ""))
+
+    assert await store.write(again) == 0
+    await by_rules(seqs[0])
+    assert await store.write(again) == 1
+    await store.write(lambda r: r.conversations.advance(target, seqs[-1], 1, ""))
+    assert await store.write(again) == 0
+    assert await undistilled(store, target) == []
+
+    await by_rules(seqs[3])
+    assert await store.write(again) == 1
+    assert await undistilled(store, target) == ["3", "4"]

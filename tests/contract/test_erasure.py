@@ -17,6 +17,8 @@ from memstrata.records import (
     NewDocument,
     NewMemory,
     NewMessage,
+    RunOutput,
+    RunRecord,
     Scope,
     SessionTarget,
 )
@@ -320,3 +322,76 @@ async def test_old_receipts_expire_and_newer_ones_stay(
     assert await store.write(lambda r: r.erasure.old_receipts(20)) == 1
     assert await store.read(lambda r: r.conversations.receipt(scope, "s1", "old")) is None
     assert await store.read(lambda r: r.conversations.receipt(scope, "s1", "new")) is not None
+
+
+async def test_a_proposal_goes_with_what_it_was_built_from_and_leaves_what_was_written_by_hand(
+    store: Store, scope: Scope, new_memory: Callable[..., NewMemory], new_document: Callable[..., NewDocument]
+) -> None:
+    """The live portrait never came from the proposal, so the deleted memory is not in it."""
+    profile = scope.profile("agent")
+    by_hand = new_document(PERSONA_PATH, "by hand", kind="persona", origin="human")
+
+    def work(r: Repositories) -> None:
+        memory = r.memories.add(scope, profile, new_memory("plum", memory_id="m"))
+        r.profiles.write(profile, by_hand)
+        cites = (memory.seq,)
+        r.profiles.propose(profile, new_document(PERSONA_PATH, "plum", kind="persona", memory_seqs=cites))
+
+    await store.write(work)
+
+    assert await store.write(lambda r: r.erasure.memories(scope, ["m"], None)) == Deletion(memories=1)
+
+    left = await store.read(lambda r: r.profiles.versions(profile, "persona", PERSONA_PATH))
+    assert [(document.body, until) for document, until in left] == [("by hand", None)]
+
+
+async def test_what_was_written_after_a_proposal_goes_with_it(
+    store: Store, scope: Scope, new_memory: Callable[..., NewMemory], new_document: Callable[..., NewDocument]
+) -> None:
+    """It may be the proposal, accepted."""
+    profile = scope.profile("agent")
+
+    def work(r: Repositories) -> None:
+        memory = r.memories.add(scope, profile, new_memory("plum", memory_id="m"))
+        r.profiles.write(profile, new_document(PERSONA_PATH, "by hand", kind="persona"))
+        r.profiles.propose(profile, new_document(PERSONA_PATH, "plum", kind="persona", memory_seqs=(memory.seq,)))
+        r.profiles.write(profile, new_document(PERSONA_PATH, "plum, accepted", kind="persona"))
+
+    await store.write(work)
+
+    gone = await store.write(lambda r: r.erasure.memories(scope, ["m"], None))
+
+    assert gone == Deletion(memories=1, documents=1)
+    assert await store.read(lambda r: r.profiles.versions(profile, "persona", PERSONA_PATH)) == ()
+
+
+async def test_parked_messages_go_with_their_session_and_the_others_stay_parked(
+    store: Store, scope: Scope, filled: Filled
+) -> None:
+    def park(r: Repositories) -> None:
+        for target, name in ((filled.one, "a"), (filled.one, "b"), (filled.two, "c")):
+            r.conversations.park(target, filled.messages[name].seq, "unreadable", 0)
+
+    await store.write(park)
+    await store.write(lambda r: r.erasure.messages(scope, ["a"], [], None))
+    assert await store.read(lambda r: r.conversations.parked_count(scope, "s1")) == 1
+
+    await store.write(lambda r: r.erasure.messages(scope, [], ["s1"], None))
+
+    assert await store.read(lambda r: r.conversations.parked_count(scope, None)) == 1
+    assert await store.write(lambda r: r.conversations.revive(scope)) == (filled.two,)
+
+
+async def test_what_a_run_wrote_is_told_no_more_once_its_session_is_gone(
+    store: Store, scope: Scope, filled: Filled
+) -> None:
+    memory = filled.memories["both"]  # it rests on both sessions, so it stays
+    outputs = (RunOutput("l1", memory.seq, "store", (filled.messages["b"].seq, filled.messages["c"].seq)),)
+    run = RunRecord("l1", "items", 1, 2, 1, 0, "model", 1, 2, outputs=outputs)
+    await store.write(lambda r: r.jobs.record(filled.one, run))
+
+    await store.write(lambda r: r.erasure.messages(scope, [], ["s1"], None))
+
+    assert await store.read(lambda r: r.memories.live(scope, memory.memory_id)) is not None
+    assert await store.read(lambda r: r.generations.of_output("default", "l1", memory.seq)) == ()
+    assert await store.read(lambda r: r.jobs.last_run("l1", scope, scope.profile("agent"))) is None

@@ -21,6 +21,7 @@ from memstrata.records import (
     NewMessage,
     RunRecord,
     Scope,
+    SessionTarget,
 )
 from memstrata.store.protocol import MemoryFilter, MessageFilter, Repositories, Store
 
@@ -53,6 +54,7 @@ class Rows:
         target = r.conversations.append(who, "s1", "task", [self.message(text, message_id="same")], 0)
         r.conversations.keep_receipt(target, "key", b"payload", ["same"], 0)
         (message,) = r.conversations.undistilled(target, 9)
+        r.conversations.park(target, message.seq, "unreadable", 0)
         r.jobs.arm("l1", target, 100)
         r.jobs.record(target, RunRecord("l1", "items", 1, 1, 1, 0, "model", 1, 2))
         memory = r.memories.add(
@@ -83,12 +85,16 @@ def view(r: Repositories, who: Scope) -> Mapping[str, Any]:
         "messages": conversations.page(who, MESSAGES, 99, 0),
         "messages found": [m for m, _ in conversations.match(who, ["secret"], MESSAGES, 99)],
         "progress": conversations.progress(target, 9) if target else None,
+        "parked": conversations.parked_count(who, None),
+        "pending": conversations.pending_count(who, None),
         "receipt": conversations.receipt(who, "s1", "key"),
         "memories": live,
         "memories found": [m for m, _ in memories.match(who, ["secret"], MEMORIES, 99)],
         "sources": [memories.sources(who, memory.seq) for memory in live],
+        "versions": [memories.versions(who, memory.memory_id) for memory in live],
         "state": profiles.state(profile),
         "scenes": profiles.documents(profile, "scene"),
+        "scene versions": profiles.versions(profile, "scene", "home.md"),
         "scene sources": [profiles.sources(profile, d.seq) for d in profiles.documents(profile, "scene")],
         "persona": profiles.document(profile, "persona", PERSONA_PATH),
         "jobs": r.jobs.of(who, profile),
@@ -103,6 +109,8 @@ READS: Mapping[str, tuple[Read, Any]] = {
     "session": (lambda r, who, _, __: r.conversations.target(who, "s1"), None),
     "pending sessions": (lambda r, who, _, __: r.conversations.pending_sessions(who, None), ()),
     "pending count": (lambda r, who, _, __: r.conversations.pending_count(who, "s1"), 0),
+    "parked messages": (lambda r, who, _, __: r.conversations.parked_count(who, None), 0),
+    "parked messages of a session": (lambda r, who, _, __: r.conversations.parked_count(who, "s1"), 0),
     "page of messages": (lambda r, who, _, __: r.conversations.page(who, MESSAGES, 9, 0), ()),
     "page of a session": (lambda r, who, _, __: r.conversations.page(who, MessageFilter("s1"), 9, 0), ()),
     "page of a task": (lambda r, who, _, __: r.conversations.page(who, MessageFilter(task_id="task"), 9, 0), ()),
@@ -115,6 +123,8 @@ READS: Mapping[str, tuple[Read, Any]] = {
     "memories by seq": (lambda r, who, _, memory: r.memories.live_by_seq(who, [memory]), ()),
     "memory by content": (lambda r, who, _, __: r.memories.by_content(who, "secret"), None),
     "memories by slot": (lambda r, who, _, __: r.memories.by_slot(who, "home"), ()),
+    "memories on a message": (lambda r, who, message, _: r.memories.citing(who, [message]), ()),
+    "versions of a memory": (lambda r, who, _, __: r.memories.versions(who, "m_owner"), ()),
     "page of memories": (lambda r, who, _, __: r.memories.page(who, MEMORIES, 9, 0), ()),
     "count of memories": (lambda r, who, _, __: r.memories.count(who, MEMORIES), 0),
     "sources of a memory": (lambda r, who, _, memory: r.memories.sources(who, memory), ()),
@@ -132,6 +142,10 @@ READS: Mapping[str, tuple[Read, Any]] = {
     "sources of documents": (
         lambda r, who, _, __: [r.profiles.sources(who.profile("agent_user"), seq) for seq in range(9)],
         [()] * 9,
+    ),
+    "versions of a document": (
+        lambda r, who, _, __: r.profiles.versions(who.profile("agent_user"), "scene", "home.md"),
+        (),
     ),
     "built from a memory": (
         lambda r, who, _, memory: r.profiles.built_from(who.profile("agent_user"), "scene", memory),
@@ -171,11 +185,23 @@ async def test_the_same_reads_tell_the_owner(store: Store, rows: Rows, neighbour
             assert await told(store, read, OWNER, *seqs) != nothing, name
 
 
+def own_session(r: Repositories, who: Scope) -> SessionTarget:
+    """Return the session of the same name that a neighbour has itself."""
+    return r.conversations.append(who, "s1", "", [], 0)
+
+
 WRITES: Mapping[str, Read] = {
     "append": lambda r, who, _, __: r.conversations.append(who, "s1", "", [], 9_999_999),
+    "park a foreign message": lambda r, who, message, _: r.conversations.park(own_session(r, who), message, "why", 5),
+    "take a foreign message out": lambda r, who, message, _: r.conversations.unpark(own_session(r, who), [message]),
+    "bring parked messages back": lambda r, who, _, __: r.conversations.revive(who),
     "retire a memory": lambda r, who, _, memory: r.memories.retire(who, memory, 5, None),
     "cite a foreign message": lambda r, who, message, memory: r.memories.add_sources(who, memory, [message]),
     "consume": lambda r, who, _, memory: r.profiles.mark_consumed(who.profile("agent_user"), [memory]),
+    "propose a scene": lambda r, who, _, memory: r.profiles.propose(
+        who.profile("agent_user"),
+        NewDocument("scene", "home.md", "theirs", "", 1, "model", 0, 0, memory_seqs=(memory,)),
+    ),
     "retire a scene": lambda r, who, _, __: r.profiles.retire(who.profile("agent_user"), "scene", "home.md", 5),
     "ask for a persona": lambda r, who, _, __: r.profiles.request_persona(who.profile("agent_user"), "why"),
     "end L2": lambda r, who, _, __: r.profiles.scenes_done(who.profile("agent_user"), 5),
@@ -236,3 +262,25 @@ async def test_clearing_an_agent_stays_inside_its_instance(store: Store, rows: R
     assert await store.write(lambda r: r.erasure.agent("another", "chat_memory-c-d|e")) is None
 
     assert await store.read(lambda r: view(r, OWNER)) == before
+
+
+async def test_memories_that_a_foreign_one_took_the_place_of_are_told_to_nobody_else(store: Store, rows: Rows) -> None:
+    """The chain of versions is followed by row numbers; it must not lead out of the scope."""
+    neighbour = replace(OWNER, user="g")
+    _, mine = await store.write(lambda r: rows.fill(r, OWNER, "secret", "m_owner"))
+    _, theirs = await store.write(lambda r: rows.fill(r, neighbour, "theirs", "m_neighbour"))
+    await store.write(lambda r: r.memories.retire(OWNER, mine, 5, theirs))
+
+    found = await store.read(lambda r: r.memories.versions(neighbour, "m_neighbour"))
+    assert [memory.content for memory in found] == ["theirs"]
+
+
+async def test_the_last_portrait_of_one_profile_is_not_anothers(store: Store, rows: Rows) -> None:
+    neighbour = replace(OWNER, user="g")
+    for who, memory_id in ((OWNER, "m_owner"), (neighbour, "m_neighbour")):
+        await store.write(lambda r, who=who, memory_id=memory_id: rows.fill(r, who, "secret", memory_id))  # type: ignore[misc]
+    await store.write(lambda r: r.profiles.portrait_done(neighbour.profile("agent_user"), 5, 99, 99))
+
+    state = await store.read(lambda r: r.profiles.state(OWNER.profile("agent_user")))
+    assert state is not None
+    assert (state.portrayed_at, state.portrayed_document) == (0, 0)

@@ -16,10 +16,14 @@ from memstrata.records import (
     NewMemory,
     NewMessage,
     ProfileTarget,
+    PromptRef,
+    Provenance,
+    RunOutput,
     RunRecord,
     Scope,
     SessionTarget,
     Target,
+    Usage,
 )
 from memstrata.store.protocol import Repositories, Store
 
@@ -115,6 +119,7 @@ async def test_who_lost_a_lease_can_neither_commit_nor_end_the_job(
     await store.write(lambda r: r.jobs.finish(old, None))
     await store.write(lambda r: r.jobs.finish(old, 999))
     await store.write(lambda r: r.jobs.fail(old, 999, "old"))
+    await store.write(lambda r: r.jobs.defer(old, 999, "old"))
     await store.write(lambda r: r.jobs.bury(old, "old"))
     assert await store.write(lambda r: r.jobs.renew(old, 999)) is False
 
@@ -334,3 +339,146 @@ async def test_a_job_whose_session_was_deleted_is_not_claimed(
     await store.write(lambda r: r.erasure.messages(scope, [], ["s1"], None))
 
     assert await claim(store, 100) == ()
+
+
+async def try_once(store: Store, now: int) -> Lease:
+    (lease,) = await claim(store, now)
+    return lease
+
+
+async def test_a_job_that_was_put_off_waits_and_has_not_used_up_a_try(
+    store: Store, scope: Scope, session: SessionTarget
+) -> None:
+    await arm(store, session, 100)
+    for now in (100, 200, 300):
+        lease = await try_once(store, now)
+        await store.write(lambda r, lease=lease, now=now: r.jobs.defer(lease, now + 100, "no key"))  # type: ignore[misc]
+        assert await jobs(store, scope) == [Job("l1", session, "waiting", now + 100, 0, "no key")]
+        assert await claim(store, now + 99) == ()
+
+    lease = await try_once(store, 400)
+    assert (lease.attempt, lease.deferrals) == (1, 3)
+
+
+async def test_failed_tries_count_through_an_outage(store: Store, session: SessionTarget) -> None:
+    await arm(store, session, 0)
+    seen = []
+    for now, outcome in enumerate(("fail", "defer", "defer", "fail", "defer", "fail")):
+        lease = await try_once(store, now)
+        seen.append((lease.attempt, lease.deferrals))
+        if outcome == "fail":
+            await store.write(lambda r, lease=lease: r.jobs.fail(lease, 0, "no answer"))  # type: ignore[misc]
+        else:
+            await store.write(lambda r, lease=lease: r.jobs.defer(lease, 0, "no key"))  # type: ignore[misc]
+    last = await try_once(store, 9)
+
+    assert seen == [(1, 0), (2, 0), (2, 1), (2, 2), (3, 0), (3, 1)]  # deferrals are those in a row
+    assert (last.attempt, last.deferrals) == (4, 0)
+
+
+async def test_a_finished_job_forgets_how_often_it_was_put_off(store: Store, session: SessionTarget) -> None:
+    await arm(store, session, 0)
+    lease = await try_once(store, 0)
+    await store.write(lambda r: r.jobs.defer(lease, 10, "no key"))
+    lease = await try_once(store, 10)
+    await store.write(lambda r: r.jobs.finish(lease, 20))
+
+    again = await try_once(store, 20)
+    assert (again.attempt, again.deferrals) == (1, 0)
+
+
+async def test_new_input_does_not_wake_a_job_that_was_put_off(
+    store: Store, scope: Scope, session: SessionTarget
+) -> None:
+    await arm(store, session, 0)
+    lease = await try_once(store, 0)
+    await store.write(lambda r: r.jobs.defer(lease, 500, "no key"))
+
+    await arm(store, session, 110)
+    await store.write(lambda r: r.jobs.hasten("l1", 50))
+
+    assert [job.due_at for job in await jobs(store, scope)] == [500]
+
+
+@pytest.mark.parametrize("outcome", ["fail", "defer"])
+async def test_reviving_hastens_jobs_that_wait_out_a_failure_and_gives_them_all_their_tries(
+    store: Store, scope: Scope, session: SessionTarget, profile: ProfileTarget, outcome: str
+) -> None:
+    """Who has just entered the right key need not wait for the back-off to end."""
+    await arm(store, session, 0)
+    lease = await try_once(store, 0)
+    put_back = "fail" if outcome == "fail" else "defer"
+    await store.write(lambda r: getattr(r.jobs, put_back)(lease, 90_000, "no key"))
+    await store.write(lambda r: r.jobs.arm("l2", profile, 80_000))
+
+    revive = lambda r: r.jobs.revive(scope, profile.profile, 300)  # noqa: E731
+    assert await store.write(revive) == 1
+    assert await store.write(revive) == 0
+
+    due = {job.kind: job.due_at for job in await jobs(store, scope)}
+    assert due == {"l1": 300, "l2": 80_000}  # what waits for its time alone keeps it
+    again = await try_once(store, 300)
+    assert (again.attempt, again.deferrals) == (1, 0)
+
+
+async def test_reviving_leaves_alone_what_runs_and_what_is_due_anyway(
+    store: Store, scope: Scope, session: SessionTarget
+) -> None:
+    await arm(store, session, 0)
+    lease = await try_once(store, 0)
+    await store.write(lambda r: r.jobs.fail(lease, 200, "no answer"))
+    assert await store.write(lambda r: r.jobs.revive(scope, scope.profile("agent"), 300)) == 0
+
+    running = await try_once(store, 200)
+    assert await store.write(lambda r: r.jobs.revive(scope, scope.profile("agent"), 100)) == 0
+    await store.write(lambda r: r.jobs.hold(running))
+
+
+async def test_a_dead_letter_that_comes_back_starts_a_new_row_of_deferrals(store: Store, session: SessionTarget) -> None:
+    await arm(store, session, 0)
+    lease = await try_once(store, 0)
+    await store.write(lambda r: r.jobs.defer(lease, 10, "no key"))
+    lease = await try_once(store, 10)
+    await store.write(lambda r: r.jobs.bury(lease, "unreadable"))
+
+    await arm(store, session, 20)
+
+    assert (await try_once(store, 20)).deferrals == 0
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        Provenance(),
+        Provenance(
+            model="qwen-max",
+            mode="work",
+            prompt=PromptRef("mp-1", 3, "agent", "ab" * 32),
+            usage=Usage(900, 80, 500, 2),
+            notes=("m1: too long", "草稿 2：重复 🙂"),
+        ),
+        Provenance(model="m", prompt=PromptRef("builtin:l1"), usage=Usage(1, 1, 0, 1)),
+    ],
+    ids=["rules", "custom prompt", "built-in prompt"],
+)
+async def test_the_last_run_tells_how_it_was_made(
+    store: Store, scope: Scope, session: SessionTarget, made: Provenance
+) -> None:
+    await record(store, session, RunRecord("l1", "items", 1, 5, 1, 0, "model", 10, 20, provenance=made))
+
+    last = await store.read(lambda r: r.jobs.last_run("l1", scope, scope.profile("agent")))
+
+    assert last is not None
+    assert last.provenance == made
+
+
+async def test_a_run_that_touched_a_row_twice_tells_the_last_of_it(
+    store: Store, scope: Scope, session: SessionTarget, new_memory: Callable[..., NewMemory]
+) -> None:
+    memory = await store.write(lambda r: r.memories.add(scope, scope.profile("agent"), new_memory()))
+    outputs = (RunOutput("l1", memory.seq, "store", note="first"), RunOutput("l1", memory.seq, "support", note="then"))
+
+    await record(store, session, RunRecord("l1", "items", 1, 1, 1, 0, "model", 1, 2, outputs=outputs))
+
+    (run,) = await store.read(lambda r: r.generations.of_output("default", "l1", memory.seq))
+    assert run.run.outputs == outputs[1:]

@@ -236,3 +236,76 @@ async def test_statistics_and_matches_of_memories_are_those_of_the_scope(
         return m.size(scope), dict(m.frequencies(scope, ["tea", "green", "milk"])), {x.content for x, _ in found}
 
     assert await store.read(look) == (2, {"tea": 2, "green": 1}, {"green tea", "black tea"})
+
+
+async def test_the_memories_that_rest_on_a_message_are_the_live_ones_and_each_is_told_once(
+    store: Store, scope: Scope, new_memory: Build, new_message: Callable[..., NewMessage]
+) -> None:
+    target = await store.write(
+        lambda r: r.conversations.append(scope, "s1", "", [new_message(str(n)) for n in range(3)], 0)
+    )
+    first, second, third = [m.seq for m in await store.read(lambda r: r.conversations.undistilled(target, 9))]
+    both, one, retired, _ = await add(
+        store,
+        scope,
+        new_memory("both", source_seqs=(first, second)),
+        new_memory("one", source_seqs=(second,)),
+        new_memory("retired", source_seqs=(first,)),
+        new_memory("none"),
+    )
+    await store.write(lambda r: r.memories.retire(scope, retired.seq, 1, None))
+
+    def citing(r: Repositories) -> list[tuple[MemoryRecord, ...]]:
+        m = r.memories
+        return [m.citing(scope, seqs) for seqs in ([first, second], [first], [third, 999_999], [])]
+
+    assert await store.read(citing) == [(both, one), (both,), (), ()]
+
+
+async def test_the_versions_of_a_memory_are_told_newest_first_with_what_they_took_the_place_of(
+    store: Store, scope: Scope, new_memory: Build
+) -> None:
+    """Invariant 5: an old row is retired, not deleted; an undo finds it here."""
+    (other_old,) = await add(store, scope, new_memory("mug v0", memory_id="mug"))
+    (other,) = await add(store, scope, new_memory("mug v1", memory_id="mug", version=1))
+    (old,) = await add(store, scope, new_memory("tea v0", memory_id="tea"))
+    (new,) = await add(store, scope, new_memory("tea v1", memory_id="tea", version=1))
+    await add(store, scope, new_memory("bread", memory_id="bread"))
+
+    def retire(r: Repositories) -> None:
+        r.memories.retire(scope, other_old.seq, 10, other.seq)
+        r.memories.retire(scope, old.seq, 20, new.seq)
+        r.memories.retire(scope, other.seq, 20, new.seq)
+
+    await store.write(retire)
+
+    found = await store.read(lambda r: r.memories.versions(scope, "tea"))
+    assert found == (
+        new,
+        replace(old, valid_to=20, superseded_by=new.seq),
+        replace(other, valid_to=20, superseded_by=new.seq),
+        replace(other_old, valid_to=10, superseded_by=other.seq),
+    )
+    merged_away = await store.read(lambda r: r.memories.versions(scope, "mug"))
+    assert [m.content for m in merged_away] == ["mug v1", "mug v0"]
+    assert await store.read(lambda r: r.memories.versions(scope, "unknown")) == ()
+
+
+async def test_a_memory_that_was_ended_by_hand_still_has_its_versions(
+    store: Store, scope: Scope, new_memory: Build
+) -> None:
+    (memory,) = await add(store, scope, new_memory("tea", memory_id="tea"))
+    await store.write(lambda r: r.memories.retire(scope, memory.seq, 9, None))
+
+    assert await store.read(lambda r: r.memories.versions(scope, "tea")) == (replace(memory, valid_to=9),)
+
+
+async def test_a_deleted_memory_has_no_versions_left(store: Store, scope: Scope, new_memory: Build) -> None:
+    """Invariant 10."""
+    (old,) = await add(store, scope, new_memory("tea", memory_id="tea"))
+    (new,) = await add(store, scope, new_memory("mate", memory_id="tea", version=1))
+    await store.write(lambda r: r.memories.retire(scope, old.seq, 9, new.seq))
+
+    await store.write(lambda r: r.erasure.memories(scope, ["tea"], None))
+
+    assert await store.read(lambda r: r.memories.versions(scope, "tea")) == ()

@@ -213,3 +213,88 @@ async def test_the_last_message_of_a_profile_is_that_of_its_agent_or_of_its_user
 
     assert (await state(store, scope.profile("agent"))).last_message_at == 101
     assert (await state(store, scope.profile("agent_user"))).last_message_at == 100
+
+
+async def test_the_versions_of_a_document_are_told_newest_first_with_the_time_each_was_retired(
+    store: Store, scope: Scope, new_document: Build
+) -> None:
+    """Invariant 8: versions are kept and can be restored."""
+    profile = scope.profile("agent")
+
+    def write(r: Repositories) -> None:
+        for body, at in (("one", 10), ("two", 20)):
+            r.profiles.write(profile, new_document("home.md", body, updated_at=at))
+        r.profiles.retire(profile, "scene", "home.md", 25)
+        r.profiles.write(profile, new_document("home.md", "three", updated_at=30))
+        r.profiles.write(profile, new_document("garden.md", "other"))
+        r.profiles.write(profile, new_document("home.md", "no scene", kind="persona"))
+
+    await store.write(write)
+
+    found = await store.read(lambda r: r.profiles.versions(profile, "scene", "home.md"))
+    assert [(d.version, d.body, until) for d, until in found] == [(3, "three", None), (2, "two", 25), (1, "one", 20)]
+    assert found[0][0] == await store.read(lambda r: r.profiles.document(profile, "scene", "home.md"))
+    assert await store.read(lambda r: r.profiles.versions(profile, "scene", "unknown.md")) == ()
+
+
+async def test_a_proposed_version_is_in_the_history_and_nowhere_else(
+    store: Store, scope: Scope, new_memory: Callable[..., NewMemory], new_document: Build
+) -> None:
+    """What was written by hand stays until somebody accepts what the model would write."""
+    profile = scope.profile("agent")
+    (memory,) = await add(store, scope, new_memory("a"))
+    portrait = new_document(PERSONA_PATH, "by hand", kind="persona", origin="human")
+    proposal = new_document(PERSONA_PATH, "by a model", kind="persona", updated_at=77, memory_seqs=(memory.seq,))
+    live = await store.write(lambda r: r.profiles.write(profile, portrait))
+
+    proposed = await store.write(lambda r: r.profiles.propose(profile, proposal))
+
+    assert (proposed.version, proposed.body) == (2, "by a model")
+    assert await store.read(lambda r: r.profiles.documents(profile, "persona")) == (live,)
+    assert (await state(store, profile)).persona == live
+    assert await store.read(lambda r: r.profiles.versions(profile, "persona", PERSONA_PATH)) == (
+        (proposed, 77),
+        (live, None),
+    )
+    assert await store.read(lambda r: r.profiles.sources(profile, proposed.seq)) == (memory,)
+    assert await store.read(lambda r: r.profiles.built_from(profile, "persona", memory.seq)) == ()
+
+
+async def test_the_version_after_a_proposal_takes_the_next_number_and_the_place_of_the_live_one(
+    store: Store, scope: Scope, new_document: Build
+) -> None:
+    profile = scope.profile("agent")
+
+    def write(r: Repositories) -> None:
+        r.profiles.write(profile, new_document(body="live"))
+        r.profiles.propose(profile, new_document(body="proposed", updated_at=5))
+        r.profiles.write(profile, new_document(body="accepted", updated_at=9))
+
+    await store.write(write)
+
+    found = await store.read(lambda r: r.profiles.versions(profile, "scene", "home.md"))
+    assert [(d.version, d.body, until) for d, until in found] == [(3, "accepted", None), (2, "proposed", 5), (1, "live", 9)]
+
+
+async def test_a_proposal_for_a_document_that_is_not_there_makes_none(
+    store: Store, scope: Scope, new_document: Build
+) -> None:
+    profile = scope.profile("agent")
+    await store.write(lambda r: r.profiles.propose(profile, new_document(PERSONA_PATH, kind="persona", updated_at=5)))
+
+    assert await store.read(lambda r: r.profiles.document(profile, "persona", PERSONA_PATH)) is None
+    assert await store.write(lambda r: r.profiles.retire(profile, "persona", PERSONA_PATH, 9)) is False
+
+
+async def test_the_state_tells_which_scene_versions_the_last_portrait_was_shown(
+    store: Store, scope: Scope, new_document: Build
+) -> None:
+    profile = scope.profile("agent")
+    first = await store.write(lambda r: r.profiles.write(profile, new_document()))
+    assert (await state(store, profile)).portrayed_document == 0
+
+    await store.write(lambda r: r.profiles.portrait_done(profile, 60, 0, first.seq))
+    second = await store.write(lambda r: r.profiles.write(profile, new_document(body="changed")))
+
+    now = await state(store, profile)
+    assert (now.portrayed_document, now.last_document, now.changed_scenes) == (first.seq, second.seq, 1)

@@ -20,12 +20,13 @@ from memstrata.distill.protocol import (
     MessageBatch,
     PersonaDraft,
     PersonaRequest,
+    ResolveRequest,
     SceneDraft,
     SceneRequest,
 )
 from memstrata.errors import Misconfigured
 from memstrata.memory import Memory
-from memstrata.records import MemoryDraft, MemoryRecord, Poison, Retry
+from memstrata.records import Poison, Retry
 from memstrata.server import serve
 from memstrata.settings import MirrorSettings, PipelineSettings, ServerSettings, Settings
 from memstrata.testing import EchoDistiller
@@ -44,11 +45,9 @@ class HeldDistiller(EchoDistiller):
         await self._hold("extract", [message.content for message in batch.messages])
         return await super().extract(batch)
 
-    async def resolve(
-        self, drafts: Sequence[MemoryDraft], candidates: Sequence[Sequence[MemoryRecord]]
-    ) -> Decisions | Retry | Poison:
-        await self._hold("resolve", [draft.content for draft in drafts])
-        return await super().resolve(drafts, candidates)
+    async def resolve(self, request: ResolveRequest) -> Decisions | Retry | Poison:
+        await self._hold("resolve", [draft.content for draft in request.drafts])
+        return await super().resolve(request)
 
     async def consolidate(self, request: SceneRequest) -> SceneDraft | Retry | Poison:
         await self._hold("consolidate", [memory.content for memory in request.memories])

@@ -115,9 +115,13 @@ class Tenant:
         await self.call("conversation/query", limit=100, session_id=self.session())
         for item in (await self.call("atomic/query", limit=100))["items"][:3]:
             await self.call("trace", id=item["id"])
+            await self.call("atomic/history", id=item["id"])
         for entry in (await self.call("scenario/ls"))["entries"]:
             await self.call("scenario/read", path=entry["path"])
+            await self.call("scenario/history", path=entry["path"])
+            await self.call("trace", path=entry["path"])
         await self.call("core/read")
+        await self.call("core/history")
         await self.call("pipeline/status")
 
     async def edit(self) -> None:

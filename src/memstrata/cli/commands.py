@@ -37,6 +37,7 @@ app = typer.Typer(help=say("help"), add_completion=False, pretty_exceptions_enab
 # The names that `memstrata.transfer.FORMATS` has; that module is not loaded for a help text, and a test compares them.
 FORMATS = ("auto", "openai", "chatgpt", "claude", "memstrata", "plain")
 
+MemoryIdArgument = Annotated[str, typer.Argument(metavar="ID", help=say("help.argument.memory_id"), show_default=False)]
 _DEMO_DIR = Path(".memstrata") / DEMO_NAME
 
 
@@ -137,6 +138,60 @@ def search(
 
     place = Place(data_dir, config, url, api_key, instance, team, agent, user)
     search(Screen(as_json=as_json), place, query, layer, limit)
+
+
+@app.command(help=say("help.trace"))
+def trace(
+    memory_id: MemoryIdArgument,
+    instance: Instance = "default",
+    team: Team = "personal",
+    agent: Agent = "assistant",
+    user: User = "me",
+    url: Url = None,
+    api_key: ApiKey = None,
+    data_dir: DataDir = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    from memstrata.cli.tracing import trace
+
+    trace(Screen(as_json=as_json), Place(data_dir, config, url, api_key, instance, team, agent, user), memory_id)
+
+
+@app.command(help=say("help.history"))
+def history(
+    memory_id: MemoryIdArgument,
+    instance: Instance = "default",
+    team: Team = "personal",
+    agent: Agent = "assistant",
+    user: User = "me",
+    url: Url = None,
+    api_key: ApiKey = None,
+    data_dir: DataDir = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    from memstrata.cli.tracing import history
+
+    history(Screen(as_json=as_json), Place(data_dir, config, url, api_key, instance, team, agent, user), memory_id)
+
+
+@app.command(help=say("help.undo"))
+def undo(
+    memory_id: MemoryIdArgument,
+    instance: Instance = "default",
+    team: Team = "personal",
+    agent: Agent = "assistant",
+    user: User = "me",
+    url: Url = None,
+    api_key: ApiKey = None,
+    data_dir: DataDir = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    from memstrata.cli.tracing import undo
+
+    undo(Screen(as_json=as_json), Place(data_dir, config, url, api_key, instance, team, agent, user), memory_id)
 
 
 @app.command(help=say("help.status"))

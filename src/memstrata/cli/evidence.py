@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from difflib import SequenceMatcher
 from typing import Any
 
 from memstrata.cli.screen import Screen
+from memstrata.cli.times import iso, minute
 from memstrata.cli.words import say
 from memstrata.client import Evidence, Message
 from memstrata.text.graphemes import cut
@@ -32,7 +32,7 @@ def show_chain(screen: Screen, evidence: Evidence) -> None:
     links += [("", say("demo.chain.replaces", content=old.content)) for old in evidence.replaced]
     for message in _newest(evidence):
         said = say("demo.chain.quote", text=cut(" ".join(message.content.split()), _MESSAGE_CHARACTERS, "…"))
-        links.append((say("demo.chain.message"), f"{_minute(message.said_at)} {said}"))
+        links.append((say("demo.chain.message"), f"{minute(message.said_at)} {said}"))
     screen.line(say("demo.why"), "dim", indent=2)
     for label, text in links:
         screen.item(label, text, indent=4, width=_LABEL_WIDTH, style="dim")
@@ -48,7 +48,7 @@ def chain_as_json(evidence: Evidence) -> Mapping[str, Any]:
         "messages": [
             {
                 "id": message.id,
-                "said_at": message.said_at.isoformat() if message.said_at else None,
+                "said_at": iso(message.said_at),
                 "role": message.role,
             }
             | {"content": message.content}
@@ -67,7 +67,3 @@ def quote_of(text: str, statement: str) -> str:
 def _newest(evidence: Evidence) -> list[Message]:
     """The messages that say it as it is now; what it replaced was said in earlier ones."""
     return list(reversed(evidence.messages[-_MESSAGES:]))
-
-
-def _minute(time: datetime | None) -> str:
-    return time.astimezone().strftime("%Y-%m-%d %H:%M") if time else "?"

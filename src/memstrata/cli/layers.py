@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from memstrata.cli.screen import Screen
+from memstrata.cli.times import iso
 from memstrata.cli.words import say
 from memstrata.client import AsyncMemoryClient, Evidence, Memory, NotFound, Scene
 from memstrata.distill.scenes.navigation import strip_navigation
@@ -40,7 +41,7 @@ class Layers:
 
     def as_json(self) -> Mapping[str, Any]:
         return {
-            "l0": {"messages": self.messages, "since": _iso(self.first_said), "until": _iso(self.last_said)},
+            "l0": {"messages": self.messages, "since": iso(self.first_said), "until": iso(self.last_said)},
             "l1": {"memories": self.memories, "types": self.types, "superseded": self.superseded},
             "l2": [{"path": scene.path, "heat": scene.heat, "summary": scene.summary} for scene in self.scenes],
             "l3": {"characters": len(self.persona)},
@@ -138,7 +139,3 @@ def _memories(layers: Layers) -> str:
 
 def _day(time: datetime | None) -> str:
     return time.astimezone().strftime("%Y-%m-%d") if time else "?"
-
-
-def _iso(time: datetime | None) -> str | None:
-    return time.isoformat() if time else None

@@ -33,6 +33,9 @@ _HELP: Mapping[str, tuple[str, str]] = {
     "help.import": ("Import conversations from files.", "从文件导入对话。"),
     "help.export": ("Write everything of one scope as JSON lines.", "把一个范围内的全部内容导出为 JSON 行。"),
     "help.search": ("Search memories or messages.", "搜索记忆或消息。"),
+    "help.trace": ("Why a memory is there, and how it was made.", "一条记忆为何存在，如何产生。"),
+    "help.history": ("Every version of a memory.", "一条记忆的全部版本。"),
+    "help.undo": ("Take back the last change of a memory.", "撤销一条记忆的最近一次变更。"),
     "help.status": ("What each layer holds and what waits.", "各层有什么，还有什么在等待。"),
     "help.doctor": ("Check the installation and say what to do.", "检查安装情况，并说明该怎么做。"),
     "help.config": ("Every setting: value, origin, default.", "全部设置：当前值、来源、默认值。"),
@@ -69,6 +72,10 @@ _HELP: Mapping[str, tuple[str, str]] = {
     ),
     "help.argument.files": ("Conversation files.", "对话文件。"),
     "help.argument.out": ("File to write; - is standard output.", "输出文件，- 表示标准输出。"),
+    "help.argument.memory_id": (
+        "Id of a memory, as `memstrata search` shows it.",
+        "记忆的 id，见 `memstrata search`。",
+    ),
     "help.argument.query": ("What to look for.", "要找的内容。"),
 }
 
@@ -202,6 +209,15 @@ _SEARCH: Mapping[str, tuple[str, str]] = {
     "search.degraded": ("searched with less: {reasons}", "搜索能力受限：{reasons}"),
 }
 
+_TRACE: Mapping[str, tuple[str, str]] = {
+    "trace.by_rules": ("by rules", "由规则"),
+    "trace.by_model": ("by {model}, prompt {prompt}, {mode}", "由 {model}，提示词 {prompt}，{mode}"),
+    "history.live": ("holds", "有效"),
+    "history.retired": ("replaced", "已被取代"),
+    "history.proposal": ("proposed only", "仅为提议"),
+    "undo.done": ("holds again: “{content}” ({id} v{version})", "重新有效：“{content}”（{id} v{version}）"),
+}
+
 _STATUS: Mapping[str, tuple[str, str]] = {
     "status.server": ("server {url} (version {version}) is {state}", "服务 {url}（版本 {version}）：{state}"),
     "status.no_server": (
@@ -321,6 +337,7 @@ PHRASES: Mapping[str, tuple[str, str]] = {
     **_IMPORT,
     **_EXPORT,
     **_SEARCH,
+    **_TRACE,
     **_STATUS,
     **_DOCTOR,
     **_CONFIG,

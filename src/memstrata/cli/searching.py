@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from memstrata.cli.connect import connected
@@ -12,6 +11,7 @@ from memstrata.cli.logs import write_logs
 from memstrata.cli.options import Layer
 from memstrata.cli.place import Place
 from memstrata.cli.screen import Screen
+from memstrata.cli.times import iso, minute
 from memstrata.cli.words import say
 from memstrata.client import Found, Memory, Message
 
@@ -48,15 +48,15 @@ async def _search(place: Place, query: str, layer: Layer, limit: int) -> Found[M
 def _show(screen: Screen, item: Memory | Message, score: float) -> None:
     if isinstance(item, Memory):
         screen.item(f"{score:.2f} [{item.type}]", item.content)
-        screen.line(" · ".join((_time(item.updated_at), item.scene_name, item.id)), "dim", indent=5)
+        screen.line(" · ".join((minute(item.updated_at), item.scene_name, item.id)), "dim", indent=5)
     else:
         screen.item(f"{score:.2f} {item.role}", item.content)
-        screen.line(" · ".join((_time(item.said_at), item.session_id, item.id)), "dim", indent=5)
+        screen.line(" · ".join((minute(item.said_at), item.session_id, item.id)), "dim", indent=5)
 
 
 def _as_json(item: Memory | Message) -> Mapping[str, Any]:
     if isinstance(item, Memory):
-        times = {"created_at": _iso(item.created_at), "updated_at": _iso(item.updated_at)}
+        times = {"created_at": iso(item.created_at), "updated_at": iso(item.updated_at)}
         return {
             "id": item.id,
             "type": item.type,
@@ -70,13 +70,5 @@ def _as_json(item: Memory | Message) -> Mapping[str, Any]:
         "session_id": item.session_id,
         "role": item.role,
         "content": item.content,
-        "said_at": _iso(item.said_at),
+        "said_at": iso(item.said_at),
     }
-
-
-def _time(time: datetime | None) -> str:
-    return time.astimezone().strftime("%Y-%m-%d %H:%M") if time else "?"
-
-
-def _iso(time: datetime | None) -> str | None:
-    return time.isoformat() if time else None

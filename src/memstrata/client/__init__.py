@@ -1,4 +1,4 @@
-"""The SDK: `MemoryClient`, its twin `AsyncMemoryClient`, and what they answer with.
+"""The SDK: `MemoryClient`, its twin `AsyncMemoryClient`, clients for operators, and what they answer with.
 
 It needs `httpx` and nothing of the rest of this package, so it can be installed where no server runs.
 
@@ -20,8 +20,31 @@ from memstrata.client._errors import (
     Unavailable,
     Unreachable,
 )
-from memstrata.client._results import (
+from memstrata.client._evidence import (
+    Derivation,
+    DocumentVersion,
     Evidence,
+    MemoryVersion,
+    PersonaEvidence,
+    SceneEvidence,
+    Support,
+)
+from memstrata.client._generations import AsyncMemoryGenerationLogClient, MemoryGenerationLogClient
+from memstrata.client._operator_results import (
+    DeletedPrompts,
+    EffectivePrompt,
+    Generation,
+    GenerationEntry,
+    GenerationOutput,
+    GenerationPage,
+    Prompt,
+    PromptChange,
+    PromptSetting,
+    RecordRef,
+)
+from memstrata.client._prompts import AsyncMemoryPromptClient, MemoryPromptClient
+from memstrata.client._results import (
+    Budget,
     Found,
     Health,
     Hit,
@@ -36,15 +59,27 @@ from memstrata.client._results import (
     Receipt,
     Scene,
     SceneText,
+    SpendingLine,
 )
 from memstrata.client._sync import MemoryClient
 
 __all__ = [
     "AsyncMemoryClient",
+    "AsyncMemoryGenerationLogClient",
+    "AsyncMemoryPromptClient",
+    "Budget",
     "Conflict",
+    "DeletedPrompts",
+    "Derivation",
+    "DocumentVersion",
+    "EffectivePrompt",
     "Evidence",
     "Forbidden",
     "Found",
+    "Generation",
+    "GenerationEntry",
+    "GenerationOutput",
+    "GenerationPage",
     "Health",
     "Hit",
     "InvalidRequest",
@@ -52,18 +87,29 @@ __all__ = [
     "LayerStatus",
     "Memory",
     "MemoryClient",
+    "MemoryGenerationLogClient",
+    "MemoryPromptClient",
+    "MemoryVersion",
     "MemstrataClientError",
     "Message",
     "MessageLike",
     "NotFound",
     "Page",
     "Persona",
+    "PersonaEvidence",
     "PipelineStatus",
+    "Prompt",
+    "PromptChange",
+    "PromptSetting",
     "Recall",
     "Receipt",
+    "RecordRef",
     "Scene",
+    "SceneEvidence",
     "SceneText",
     "ServerFailed",
+    "SpendingLine",
+    "Support",
     "Unauthorized",
     "Unavailable",
     "Unreachable",

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from types import EllipsisType, TracebackType
-from typing import Self, TypeVar
+from collections.abc import Mapping, Sequence
+from types import EllipsisType
+from typing import Self
 
 import httpx
 
-from memstrata.client._calls import Call, Calls, MessageLike, Time
-from memstrata.client._errors import Unavailable
-from memstrata.client._exchange import (
-    base_headers,
-    base_url,
-    interpret,
-    pause_before_retry,
-    request_of,
-    unreachable,
-)
+from memstrata.client._calls import Calls, MessageLike, Time
+from memstrata.client._connection import AsyncConnection
+from memstrata.client._evidence import DocumentVersion, Evidence, MemoryVersion, PersonaEvidence, SceneEvidence
 from memstrata.client._results import (
-    Evidence,
     Found,
     Health,
     LayerLoad,
@@ -34,14 +25,13 @@ from memstrata.client._results import (
     Receipt,
     Scene,
     SceneText,
+    SpendingLine,
 )
 
 __all__ = ["AsyncMemoryClient"]
 
-T = TypeVar("T")
 
-
-class AsyncMemoryClient:
+class AsyncMemoryClient(AsyncConnection):
     """Memory of one agent for one user, on a Memstrata server, as coroutines.
 
     Every call raises `MemstrataClientError` or one of its branches, and nothing else once the client exists. Lost
@@ -66,11 +56,7 @@ class AsyncMemoryClient:
     ) -> None:
         """Nothing is sent yet. `timeout` is in seconds and for one try. Raises ValueError for an empty argument."""
         self._calls = Calls(team, agent, user, session, task)
-        self._timeout = timeout
-        self._pause: Callable[[float], Awaitable[None]] = asyncio.sleep
-        self._http = httpx.AsyncClient(
-            base_url=base_url(endpoint), headers=base_headers(api_key, instance), transport=transport
-        )
+        super().__init__(endpoint, api_key, instance, timeout, transport)
 
     def with_scope(
         self,
@@ -85,18 +71,6 @@ class AsyncMemoryClient:
         other = copy.copy(self)
         other._calls = self._calls.narrowed(team, agent, user, session, task)
         return other
-
-    async def aclose(self) -> None:
-        """Close the connection, also for the clients that `with_scope` returned."""
-        await self._http.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
     async def add(
         self, messages: Sequence[MessageLike], *, session: str | None = None, idempotency_key: str | None = None
@@ -179,6 +153,14 @@ class AsyncMemoryClient:
         """Write a new version of a memory and return its number."""
         return await self._send(self._calls.update_memory(memory_id, content, scene_name))
 
+    async def history(self, memory_id: str) -> tuple[MemoryVersion, ...]:
+        """Return every version of a memory, newest first, also of one that no longer holds."""
+        return await self._send(self._calls.history(memory_id))
+
+    async def undo(self, memory_id: str) -> tuple[Memory, ...]:
+        """Take back the last change of a memory and return what holds again; Conflict where there is nothing to undo."""
+        return await self._send(self._calls.undo(memory_id))
+
     async def delete_memories(self, memory_ids: Sequence[str]) -> int:
         """Delete memories and return how many went."""
         return await self._send(self._calls.delete_memories(memory_ids))
@@ -199,6 +181,14 @@ class AsyncMemoryClient:
         """Remove a scene, or all under a path that ends in `/`."""
         await self._send(self._calls.remove_scene(path))
 
+    async def scene_history(self, path: str) -> tuple[DocumentVersion, ...]:
+        """Return every version of a scene, newest first, also of one that was removed."""
+        return await self._send(self._calls.scene_history(path))
+
+    async def restore_scene(self, path: str, version: int) -> int:
+        """Write an old version of a scene anew and return the number of the new one."""
+        return await self._send(self._calls.restore_scene(path, version))
+
     async def persona(self) -> Persona | None:
         """Read the persona with its index of scenes; None where there is none yet."""
         return await self._send(self._calls.persona())
@@ -206,6 +196,14 @@ class AsyncMemoryClient:
     async def write_persona(self, content: str) -> int:
         """Write a new version of the persona and return its number."""
         return await self._send(self._calls.write_persona(content))
+
+    async def persona_history(self) -> tuple[DocumentVersion, ...]:
+        """Return every version of the persona, newest first."""
+        return await self._send(self._calls.persona_history())
+
+    async def restore_persona(self, version: int) -> int:
+        """Write an old version of the persona anew and return the number of the new one."""
+        return await self._send(self._calls.restore_persona(version))
 
     async def recall(
         self,
@@ -222,6 +220,14 @@ class AsyncMemoryClient:
         """Return why a memory exists."""
         return await self._send(self._calls.trace(memory_id))
 
+    async def trace_scene(self, path: str) -> SceneEvidence:
+        """Return why a scene reads as it does."""
+        return await self._send(self._calls.trace_scene(path))
+
+    async def trace_persona(self, line: str = "") -> PersonaEvidence:
+        """Return why the persona reads as it does, or with `line` what supports that line of it."""
+        return await self._send(self._calls.trace_persona(line))
+
     async def status(self, *, session: str | None = None) -> PipelineStatus:
         """Return what waits to be distilled in this scope."""
         return await self._send(self._calls.status(session))
@@ -229,6 +235,10 @@ class AsyncMemoryClient:
     async def flush(self, *, session: str | None = None, wait_seconds: float = 30.0) -> PipelineStatus:
         """Distill what waits now; return when it is done or the wait, at most 300 seconds, is over."""
         return await self._send(self._calls.flush(session, wait_seconds))
+
+    async def spending(self, *, days: int = 7) -> tuple[SpendingLine, ...]:
+        """Return what models cost this scope, one line for each of the last UTC days and each role."""
+        return await self._send(self._calls.spending(days))
 
     async def retry(self) -> int:
         """Put dead letters back into the queue and return how many."""
@@ -241,21 +251,3 @@ class AsyncMemoryClient:
     async def health(self) -> Health:
         """Return the state of the server."""
         return await self._send(self._calls.health())
-
-    async def _send(self, call: Call[T]) -> T:
-        attempt = 0
-        while True:
-            try:
-                return call.read(interpret(await self._exchange(call)))
-            except Unavailable as error:
-                pause = pause_before_retry(error, attempt, repeatable=call.repeatable)
-                if pause is None:
-                    raise
-            await self._pause(pause)
-            attempt += 1
-
-    async def _exchange(self, call: Call[T]) -> httpx.Response:
-        try:
-            return await self._http.request(**request_of(call, self._timeout))
-        except httpx.HTTPError as error:
-            raise unreachable(error) from error

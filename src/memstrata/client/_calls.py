@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from types import EllipsisType
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from memstrata.client._evidence import DocumentVersion, Evidence, MemoryVersion, PersonaEvidence, SceneEvidence
 from memstrata.client._results import (
     Data,
-    Evidence,
     Found,
     Health,
     LayerLoad,
@@ -24,8 +24,10 @@ from memstrata.client._results import (
     Receipt,
     Scene,
     SceneText,
+    SpendingLine,
     hits,
     page,
+    version_number,
 )
 
 __all__ = ["Call", "Calls", "MessageLike", "Time"]
@@ -152,8 +154,21 @@ class Calls:
 
     def update_memory(self, memory_id: str, content: str, scene_name: str | None) -> Call[int]:
         body = {**self._session(None), "id": memory_id, "content": content, "background": scene_name}
+        return self._post("/v3/atomic/update", body, _version, repeatable=False)
+
+    def history(self, memory_id: str) -> Call[tuple[MemoryVersion, ...]]:
+        body = {**self._session(None), "id": memory_id}
         return self._post(
-            "/v3/atomic/update", body, lambda data: int(str(data["version"]).removeprefix("v")), repeatable=False
+            "/v3/atomic/history", body, lambda data: tuple(MemoryVersion.read(item) for item in data["items"])
+        )
+
+    def undo(self, memory_id: str) -> Call[tuple[Memory, ...]]:
+        body = {**self._session(None), "id": memory_id}
+        return self._post(
+            "/v3/atomic/undo",
+            body,
+            lambda data: tuple(Memory.read(item) for item in data["items"]),
+            repeatable=False,
         )
 
     def delete_memories(self, memory_ids: Sequence[str]) -> Call[int]:
@@ -177,11 +192,23 @@ class Calls:
     def remove_scene(self, path: str) -> Call[None]:
         return self._post("/v3/scenario/rm", {"path": path}, _nothing)
 
+    def scene_history(self, path: str) -> Call[tuple[DocumentVersion, ...]]:
+        return self._post("/v3/scenario/history", {"path": path}, _document_versions)
+
+    def restore_scene(self, path: str, version: int) -> Call[int]:
+        return self._post("/v3/scenario/restore", {"path": path, "version": version}, _version, repeatable=False)
+
     def persona(self) -> Call[Persona | None]:
         return self._post("/v3/core/read", {}, Persona.read_if_any)
 
     def write_persona(self, content: str) -> Call[int]:
         return self._post("/v3/core/write", {"content": content}, _version, repeatable=False)
+
+    def persona_history(self) -> Call[tuple[DocumentVersion, ...]]:
+        return self._post("/v3/core/history", {}, _document_versions)
+
+    def restore_persona(self, version: int) -> Call[int]:
+        return self._post("/v3/core/restore", {"version": version}, _version, repeatable=False)
 
     def recall(
         self, query: str, limit: int | None, budget_ms: int | None, include: Sequence[str] | None
@@ -197,12 +224,21 @@ class Calls:
     def trace(self, memory_id: str) -> Call[Evidence]:
         return self._post("/v3/trace", {"id": memory_id}, Evidence.read)
 
+    def trace_scene(self, path: str) -> Call[SceneEvidence]:
+        return self._post("/v3/trace", {"path": path}, SceneEvidence.read)
+
+    def trace_persona(self, line: str) -> Call[PersonaEvidence]:
+        return self._post("/v3/trace", {"persona": True, "line": line or None}, PersonaEvidence.read)
+
     def status(self, session: str | None) -> Call[PipelineStatus]:
         return self._post("/v3/pipeline/status", self._session(session), PipelineStatus.read)
 
     def flush(self, session: str | None, wait_seconds: float) -> Call[PipelineStatus]:
         body = {**self._session(session), "wait_seconds": wait_seconds}
         return self._post("/v3/pipeline/flush", body, PipelineStatus.read, wait_seconds=wait_seconds)
+
+    def spending(self, days: int) -> Call[tuple[SpendingLine, ...]]:
+        return self._post("/v3/pipeline/spending", {"days": days}, SpendingLine.read_all)
 
     def retry(self) -> Call[int]:
         return self._post("/v3/pipeline/retry", {}, lambda data: int(data["retried"]), repeatable=False)
@@ -260,7 +296,11 @@ def _deleted(data: Data) -> int:
 
 
 def _version(data: Data) -> int:
-    return int(data["version"])
+    return version_number(data["version"])
+
+
+def _document_versions(data: Data) -> tuple[DocumentVersion, ...]:
+    return tuple(DocumentVersion.read(item) for item in data["items"])
 
 
 def _nothing(_: Data) -> None:

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 __all__ = [
-    "Evidence",
+    "Budget",
     "Found",
     "Health",
     "Hit",
@@ -27,6 +27,7 @@ __all__ = [
     "Receipt",
     "Scene",
     "SceneText",
+    "SpendingLine",
 ]
 
 T = TypeVar("T")
@@ -65,8 +66,8 @@ class Message:
             task_id=data.get("task_id", ""),
             role=data["role"],
             content=data["content"],
-            said_at=_time(data.get("timestamp")),
-            recorded_at=_time(data.get("recorded_at")),
+            said_at=time_of(data.get("timestamp")),
+            recorded_at=time_of(data.get("recorded_at")),
         )
 
 
@@ -94,16 +95,16 @@ class Memory:
             id=data["id"],
             type=data["type"],
             content=data["content"],
-            version=int(data.get("version", 0)),
+            version=version_number(data.get("version", 0)),
             scene_name=data.get("background", ""),
             task_id=data.get("task_id", ""),
             priority=int(data.get("priority", 0)),
             applies_to=data.get("applies_to", "always"),
             origin=data.get("origin", ""),
-            created_at=_time(data.get("created_at")),
-            updated_at=_time(data.get("updated_at")),
-            activity_start=_time(data.get("activity_start")),
-            activity_end=_time(data.get("activity_end")),
+            created_at=time_of(data.get("created_at")),
+            updated_at=time_of(data.get("updated_at")),
+            activity_start=time_of(data.get("activity_start")),
+            activity_end=time_of(data.get("activity_end")),
         )
 
 
@@ -125,8 +126,8 @@ class Scene:
             summary=data.get("summary", ""),
             heat=int(data.get("heat", 0)),
             version=int(data.get("version", 0)),
-            created_at=_time(data.get("created_at")),
-            updated_at=_time(data.get("updated_at")),
+            created_at=time_of(data.get("created_at")),
+            updated_at=time_of(data.get("updated_at")),
         )
 
 
@@ -148,8 +149,8 @@ class SceneText:
             path=data["path"],
             content=data["content"],
             version=int(data.get("version", 0)),
-            created_at=_time(data.get("created_at")),
-            updated_at=_time(data.get("updated_at")),
+            created_at=time_of(data.get("created_at")),
+            updated_at=time_of(data.get("updated_at")),
         )
 
 
@@ -166,11 +167,15 @@ class Persona:
     def read_if_any(cls, data: Data | None) -> Persona | None:
         if data is None or data.get("content") is None:
             return None
+        return cls.read(data)
+
+    @classmethod
+    def read(cls, data: Data) -> Persona:
         return cls(
             content=data["content"],
             version=int(data.get("version", 0)),
-            created_at=_time(data.get("created_at")),
-            updated_at=_time(data.get("updated_at")),
+            created_at=time_of(data.get("created_at")),
+            updated_at=time_of(data.get("updated_at")),
         )
 
 
@@ -229,27 +234,6 @@ class Recall:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """Why a memory exists: the messages it cites, the versions it replaced, and what was built on it."""
-
-    memory: Memory
-    messages: tuple[Message, ...]
-    replaced: tuple[Memory, ...]
-    scenes: tuple[Scene, ...]
-    persona: Persona | None
-
-    @classmethod
-    def read(cls, data: Data) -> Evidence:
-        return cls(
-            memory=Memory.read(data["memory"]),
-            messages=tuple(Message.read(item) for item in data["messages"]),
-            replaced=tuple(Memory.read(item) for item in data["replaced"]),
-            scenes=tuple(Scene.read(entry) for entry in data["scenes"]),
-            persona=Persona.read_if_any(data.get("persona")),
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class LayerStatus:
     """One layer of a scope: how much waits, when it is due, how the last run ended."""
 
@@ -259,15 +243,53 @@ class LayerStatus:
     last_run_at: datetime | None
     last_outcome: str
     last_error: str
+    parked: int = 0  # messages put aside because no model takes them
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How the instance's model tokens of today stand. `limit_tokens` is None where there is no limit."""
+
+    used_tokens: int
+    limit_tokens: int | None
+    spent: bool
+    resets_at: datetime | None
+
+    @classmethod
+    def read(cls, data: Data | None) -> Budget | None:
+        if data is None:
+            return None
+        return cls(data["used_tokens"], data["limit_tokens"], bool(data["spent"]), time_of(data["resets_at"]))
+
+
+@dataclass(frozen=True, slots=True)
+class SpendingLine:
+    """What one role of the models used on one UTC day."""
+
+    day: str
+    role: str
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int
+    estimated: bool
+
+    @classmethod
+    def read_all(cls, data: Data) -> tuple[SpendingLine, ...]:
+        return tuple(cls(**{name: line[name] for name in cls.__slots__}) for line in data["items"])
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineStatus:
-    """What waits in a scope, by layer (`l1`, `l2`, `l3`). `idle`: nothing waits and nothing runs."""
+    """What waits in a scope, by layer (`l1`, `l2`, `l3`). `idle`: nothing waits and nothing runs.
+
+    `budget` is None where no model is configured.
+    """
 
     layers: Mapping[str, LayerStatus]
     idle: bool
     distiller: str
+    budget: Budget | None = None
 
     @classmethod
     def read(cls, data: Data) -> PipelineStatus:
@@ -275,14 +297,15 @@ class PipelineStatus:
             name: LayerStatus(
                 pending=layer["pending"],
                 state=layer["state"],
-                next_due_at=_time(layer.get("next_due_at")),
-                last_run_at=_time(layer.get("last_run_at")),
+                next_due_at=time_of(layer.get("next_due_at")),
+                last_run_at=time_of(layer.get("last_run_at")),
                 last_outcome=layer.get("last_outcome", ""),
                 last_error=layer.get("last_error", ""),
+                parked=layer.get("parked", 0),
             )
             for name, layer in data["layers"].items()
         }
-        return cls(layers, bool(data["idle"]), data.get("distiller", ""))
+        return cls(layers, bool(data["idle"]), data.get("distiller", ""), Budget.read(data.get("budget")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,5 +351,11 @@ def hits(read: Callable[[Data], T], rows: Any) -> tuple[Hit[T], ...]:
     return tuple(Hit(read(row), float(row.get("score", 0.0)), dict(row.get("legs", {}))) for row in rows)
 
 
-def _time(text: str | None) -> datetime | None:
+def version_number(version: int | str) -> int:
+    """Read a version in either of the forms that the wire has for it, 3 or "v3"."""
+    return int(str(version).removeprefix("v"))
+
+
+def time_of(text: str | None) -> datetime | None:
+    """Read a time of the wire; what is absent or empty is None."""
     return datetime.fromisoformat(text) if text else None

@@ -5,7 +5,8 @@ Works for the store; each returns the version it wrote.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import replace
 
 from memstrata.clock import Instant
 from memstrata.distill.scenes.meta import one_line, parse_scene
@@ -19,9 +20,17 @@ from memstrata.text.analyser import index_terms
 from memstrata.text.graphemes import cut
 from memstrata.text.wellformed import well_formed
 
-__all__ = ["corrected_memory", "edited_persona", "edited_scene"]
+__all__ = ["corrected_memory", "edited_persona", "edited_scene", "refusal", "version_by_hand"]
 
 MAX_CONTENT = 8_192
+
+
+def refusal(r: Repositories, scope: Scope, memory_id: str) -> Forbidden | NotFound:
+    """Return why a memory that a scope does not have cannot be used: another's of the team, or nobody's."""
+    owner = r.memories.kept_elsewhere(scope, memory_id)
+    if owner is not None:
+        return Forbidden(f"memory {memory_id[:64]} belongs to a different {owner}")
+    return NotFound(f"Atomic note not found: {memory_id[:64]}")
 
 
 def corrected_memory(
@@ -36,38 +45,40 @@ def corrected_memory(
     def work(r: Repositories) -> MemoryRecord:
         old = r.memories.live(scope, memory_id)
         if old is None:
-            owner = r.memories.kept_elsewhere(scope, memory_id)
-            if owner is not None:
-                raise Forbidden(f"memory {memory_id[:64]} belongs to a different {owner}")
-            raise NotFound(f"Atomic note not found: {memory_id[:64]}")
-        new = r.memories.add(
-            scope,
-            profile,
-            NewMemory(
-                memory_id=old.memory_id,
-                version=old.version + 1,
-                content=text,
-                type=old.type,
-                priority=old.priority,
-                scene_name=old.scene_name if scene_name is None else one_line(well_formed(scene_name)),
-                applies_to=old.applies_to,
-                slot=old.slot,
-                session_id=old.session_id,
-                task_id=old.task_id,
-                origin="human",
-                happened_from=old.happened_from,
-                happened_to=old.happened_to,
-                metadata={**old.metadata, "replaced": old.content},
-                created_at=old.created_at,
-                updated_at=now,
-                source_seqs=tuple(message.seq for message in r.memories.sources(scope, old.seq)),
-                terms=index_terms(text),
-            ),
-        )
+            raise refusal(r, scope, memory_id)
+        named = old if scene_name is None else replace(old, scene_name=one_line(well_formed(scene_name)))
+        sources = {message.seq for message in r.memories.sources(scope, old.seq)}
+        new = r.memories.add(scope, profile, version_by_hand(named, old.version + 1, text, old.content, sources, now))
         r.memories.retire(scope, old.seq, now, new.seq)
         return new
 
     return work
+
+
+def version_by_hand(
+    old: MemoryRecord, number: int, content: str, replaced: str, source_seqs: Collection[int], now: Instant
+) -> NewMemory:
+    """Return a version in a person's name that is like `old` but for its text. `replaced` is the text that it ends."""
+    return NewMemory(
+        memory_id=old.memory_id,
+        version=number,
+        content=content,
+        type=old.type,
+        priority=old.priority,
+        scene_name=old.scene_name,
+        applies_to=old.applies_to,
+        slot=old.slot,
+        session_id=old.session_id,
+        task_id=old.task_id,
+        origin="human",
+        happened_from=old.happened_from,
+        happened_to=old.happened_to,
+        metadata={**old.metadata, "replaced": replaced},  # L2 takes the old value out of its scenes by this
+        created_at=old.created_at,
+        updated_at=now,
+        source_seqs=tuple(sorted(source_seqs)),
+        terms=index_terms(content),
+    )
 
 
 def edited_scene(

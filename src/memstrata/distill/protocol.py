@@ -6,12 +6,24 @@ A distiller reports failure as a value, because "failed" must never look like "n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from memstrata.clock import Instant
-from memstrata.records import Document, MemoryDraft, MemoryRecord, Message, Origin, Poison, Profile, Retry, Scope
+from memstrata.records import (
+    CustomPrompt,
+    Document,
+    MemoryDraft,
+    MemoryRecord,
+    Message,
+    Origin,
+    Poison,
+    Profile,
+    Provenance,
+    Retry,
+    Scope,
+)
+from memstrata.records.generation import NO_PROVENANCE
 
 __all__ = [
     "Decision",
@@ -22,6 +34,7 @@ __all__ = [
     "PersonaDraft",
     "PersonaRequest",
     "Poison",
+    "ResolveRequest",
     "Retry",
     "SceneDraft",
     "SceneRequest",
@@ -39,6 +52,8 @@ class MessageBatch:
     previous_scene: str
     background: tuple[Message, ...]
     messages: tuple[Message, ...]
+    user_name: str = ""  # from identity, never guessed; empty when it is not known
+    custom: CustomPrompt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,31 +62,60 @@ class Extraction:
 
     drafts: tuple[MemoryDraft, ...]
     scene_name: str
+    provenance: Provenance = NO_PROVENANCE
+
+
+@dataclass(frozen=True, slots=True)
+class ResolveRequest:
+    """What is decided on: the drafts of one batch, and the live memories of the scope that may concern them.
+
+    `candidates[i]` were found for `drafts[i]`; any of them may be a target of any draft. `alike` are pairs of places of
+    drafts that are similar to each other. Where both are empty there is nothing to decide.
+    """
+
+    scope: Scope
+    language: str  # of the drafts' text: "zh", "en", …
+    drafts: tuple[MemoryDraft, ...]
+    candidates: tuple[tuple[MemoryRecord, ...], ...]
+    alike: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def pool(self) -> tuple[MemoryRecord, ...]:
+        """Every candidate once, in the order of `seq`."""
+        rows = {row.seq: row for rows in self.candidates for row in rows}
+        return tuple(rows[seq] for seq in sorted(rows))
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """What becomes of one draft. `draft` is its final form (merged text and all).
 
-    store: new. update: takes the place of `target_seqs`. merge: joins them. skip: adds nothing; its sources are
-    united with the first target's. Targets must be among the candidates that were shown.
+    store: new. update: takes the place of `target_seqs`. merge: joins them. revise: the memory in `target_seqs` holds a
+    value that a draft of the batch has changed; `draft` is that memory in its new words, citing what changed it. skip:
+    adds nothing; its sources are united with the first target's. Targets must be among the candidates that were shown.
+    `note` tells what else was proposed and refused.
     """
 
-    action: Literal["store", "update", "merge", "skip"]
+    action: Literal["store", "update", "merge", "revise", "skip"]
     draft: MemoryDraft
     target_seqs: tuple[int, ...] = ()
+    note: str = ""
 
     def with_targets(self, target_seqs: tuple[int, ...]) -> Decision:
-        """Return the same decision about other targets; without any, an update or merge is a plain new memory."""
-        action = self.action if target_seqs or self.action == "skip" else "store"
-        return Decision(action, self.draft, target_seqs)
+        """Return the same decision about other targets. Without any, an update or merge is a plain new memory, and a
+        revision nothing at all.
+        """
+        if target_seqs or self.action == "skip":
+            return replace(self, target_seqs=target_seqs)
+        return replace(self, action="skip" if self.action == "revise" else "store", target_seqs=())
 
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """One decision per draft, in the order of the drafts."""
+    """One decision per draft, in the order of the drafts; revisions of other memories follow."""
 
     items: tuple[Decision, ...]
+    provenance: Provenance = NO_PROVENANCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +136,7 @@ class SceneRequest:
     scenes: tuple[SceneView, ...]
     max_scenes: int
     now: Instant
+    custom: CustomPrompt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,22 +152,33 @@ class SceneWrite:
 
 @dataclass(frozen=True, slots=True)
 class SceneDraft:
-    """A whole new state is never given: only what changes. Heat, times and META are written by code."""
+    """A whole new state is never given: only what changes. Heat, times and META are written by code.
+
+    `unseen`: memories of the request that were not shown after all and wait for the next run.
+    """
 
     writes: tuple[SceneWrite, ...]
     removals: tuple[str, ...] = ()
     persona_request: str = ""  # why the portrait should be renewed now; empty when it need not be
+    unseen: tuple[int, ...] = ()
+    provenance: Provenance = NO_PROVENANCE
 
 
 @dataclass(frozen=True, slots=True)
 class PersonaRequest:
-    """What L3 looks at: the scenes, hottest first, and the portrait so far (empty at the first time)."""
+    """What L3 looks at: the scenes, hottest first, and the portrait so far (empty at the first time).
+
+    `changed` are the paths of scenes whose version no portrait has seen; `reason` says why a new one is due.
+    """
 
     profile: Profile
     language: str
     scenes: tuple[SceneView, ...]
     previous_body: str
     now: Instant
+    reason: str = ""
+    changed: frozenset[str] = frozenset()
+    custom: CustomPrompt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +187,7 @@ class PersonaDraft:
 
     body: str
     memory_seqs: tuple[int, ...]
+    provenance: Provenance = NO_PROVENANCE
 
 
 class Distiller(Protocol):
@@ -139,11 +196,6 @@ class Distiller(Protocol):
     origin: Origin
 
     async def extract(self, batch: MessageBatch) -> Extraction | Retry | Poison: ...
-    async def resolve(
-        self, drafts: Sequence[MemoryDraft], candidates: Sequence[Sequence[MemoryRecord]]
-    ) -> Decisions | Retry | Poison:
-        """Decide about each draft; `candidates[i]` are the live memories that may concern `drafts[i]`."""
-        ...
-
+    async def resolve(self, request: ResolveRequest) -> Decisions | Retry | Poison: ...
     async def consolidate(self, request: SceneRequest) -> SceneDraft | Retry | Poison: ...
     async def portray(self, request: PersonaRequest) -> PersonaDraft | Retry | Poison: ...

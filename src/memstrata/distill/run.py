@@ -8,6 +8,7 @@ in, because the scheduler and the distiller do not know each other.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -15,11 +16,11 @@ from typing import Protocol
 from memstrata.clock import Clock, Instant
 from memstrata.distill.protocol import Distiller
 from memstrata.distill.validate import Rejected
-from memstrata.records import JobKind, Lease, ProfileScope
+from memstrata.records import JobKind, Lease, ProfileScope, Scope
 from memstrata.settings import PipelineSettings
 from memstrata.store.protocol import ProfileState, SessionProgress, Store
 
-__all__ = ["Planner", "StepContext", "log_rejected"]
+__all__ = ["Planner", "StepContext", "log_rejected", "name_of_user"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -33,6 +34,14 @@ class Planner(Protocol):
     def warmed_up(self, warmup: int) -> int: ...
 
 
+_NAME = re.compile(r"[^\W\d_]+(?:[ '’·.-][^\W\d_]+){0,4}")
+
+
+def name_of_user(scope: Scope) -> str:
+    """Return how the user is called: the id where it is a name, empty where it is a key or nobody's in particular."""
+    return scope.user if scope.user != "default" and len(scope.user) <= 60 and _NAME.fullmatch(scope.user) else ""
+
+
 @dataclass(frozen=True, slots=True)
 class StepContext:
     """The surroundings of a step."""
@@ -43,6 +52,7 @@ class StepContext:
     clock: Clock
     settings: PipelineSettings
     terms: Callable[[str], tuple[str, ...]]
+    user_name: Callable[[Scope], str] = name_of_user
 
     @property
     def profile_scope(self) -> ProfileScope:

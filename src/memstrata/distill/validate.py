@@ -25,6 +25,7 @@ from memstrata.records import MEMORY_TYPES, MemoryDraft, MemoryType, Message
 from memstrata.text.graphemes import cut
 
 __all__ = [
+    "ABSOLUTE",
     "DISCARD_LINES",
     "MAX_CONTENT",
     "MAX_DRAFTS",
@@ -34,6 +35,7 @@ __all__ = [
     "DraftReview",
     "Rejected",
     "says_always_or_never",
+    "valid_content",
     "valid_draft",
     "valid_drafts",
     "valid_persona",
@@ -117,13 +119,9 @@ def valid_draft(draft: MemoryDraft, batch: MessageBatch) -> MemoryDraft | Reject
     """
     if draft.type not in MEMORY_TYPES:
         return Rejected(f"unknown type {str(draft.type)[:40]!r}")
-    content = one_line(_clean(draft.content))
-    if not content:
-        return Rejected("empty content")
-    if len(content) > MAX_CONTENT:
-        return Rejected(f"content of {len(content)} characters, at most {MAX_CONTENT} allowed")
-    if (reason := _degenerate(content, _repeats_itself)) is not None:
-        return Rejected(reason)
+    content = valid_content(draft.content)
+    if isinstance(content, Rejected):
+        return content
     wanted = set(draft.source_seqs)
     cited = [message for message in batch.messages if message.seq in wanted]
     if not cited:
@@ -146,6 +144,17 @@ def valid_draft(draft: MemoryDraft, batch: MessageBatch) -> MemoryDraft | Reject
         happened_from=happened_from,
         happened_to=happened_to,
     )
+
+
+def valid_content(text: str) -> str | Rejected:
+    """Return a memory's text as one trimmed line without control characters, or why it may not be stored."""
+    content = one_line(_clean(text))
+    if not content:
+        return Rejected("empty content")
+    if len(content) > MAX_CONTENT:
+        return Rejected(f"content of {len(content)} characters, at most {MAX_CONTENT} allowed")
+    reason = _degenerate(content, _repeats_itself)
+    return content if reason is None else Rejected(reason)
 
 
 def valid_drafts(drafts: Sequence[MemoryDraft], batch: MessageBatch) -> DraftReview:

@@ -29,7 +29,7 @@ from memstrata.llm.protocol import Chat, ChatMessage, ChatRequest, Usage
 from memstrata.llm.reply import Read, Unreadable, read_reply
 from memstrata.llm.scan import without_reasoning
 from memstrata.llm.shape import Shape
-from memstrata.records import Poison, Retry
+from memstrata.records import Deferred, Divisible, Poison, Retry
 
 __all__ = ["Asked", "Attempt", "Deferred", "Divisible", "Items", "Nothing", "Outcome", "ask", "outcome_of"]
 
@@ -56,16 +56,6 @@ class Items(Generic[T]):
 @dataclass(frozen=True, slots=True)
 class Nothing:
     """The model says that there is nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Deferred(Retry):
-    """A retry that is nobody's failed try: key, budget, rate limit or network. It should not count towards burial."""
-
-
-@dataclass(frozen=True, slots=True)
-class Divisible(Poison):
-    """This input never works whole; halves of it may. Who cannot divide it treats it as the poison it is."""
 
 
 Outcome = Items[T] | Nothing | Retry | Poison

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol
+
+from memstrata.records import MODEL_ROLES, ModelRole, Usage
 
 __all__ = [
     "MODEL_ROLES",
@@ -23,10 +25,6 @@ __all__ = [
     "ToolSpec",
     "Usage",
 ]
-
-ModelRole = Literal["extract", "resolve", "consolidate", "portray"]
-"""Which of the distiller's four questions a call belongs to; each may have a model of its own."""
-MODEL_ROLES: tuple[ModelRole, ...] = get_args(ModelRole)
 
 FinishReason = Literal["stop", "tool_calls"]
 """How a usable reply ended. A reply that was cut short or withheld is no reply but an error."""
@@ -79,30 +77,6 @@ class ChatRequest:
     max_tokens: int = 4_096  # of the completion; doubled once when the reply does not fit
     temperature: float | None = None  # None leaves it to the endpoint
     timeout_seconds: float = 180.0  # for each HTTP exchange
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens as the provider counted them. `cached_tokens` are those of `prompt_tokens` that came from its cache."""
-
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
-    calls: int = 0
-    estimated: bool = False  # the provider did not say, at least once
-
-    @property
-    def total_tokens(self) -> int:
-        return self.prompt_tokens + self.completion_tokens
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.cached_tokens + other.cached_tokens,
-            self.calls + other.calls,
-            self.estimated or other.estimated,
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,34 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from memstrata.clock import Clock, Instant, day_of
+from memstrata.clock import Clock, day_of
 from memstrata.llm.errors import BudgetSpent, CallFailed
-from memstrata.llm.protocol import Chat, ChatReply, ChatRequest, ModelRole, Usage
-from memstrata.records import Profile, Scope
+from memstrata.llm.protocol import Chat, ChatReply, ChatRequest, Usage
+from memstrata.records import BudgetState, Profile, Scope, Spending, SpendKey, budget_state
 
 __all__ = ["BudgetState", "MemorySpendBook", "Metered", "SpendBook", "SpendKey", "Spending", "budget_state"]
-
-_DAY_MS = 86_400_000
-
-
-@dataclass(frozen=True, slots=True)
-class SpendKey:
-    """One line of the book. `user` is empty where a profile is shared by an agent's users."""
-
-    instance: str
-    team: str
-    agent: str
-    user: str
-    role: ModelRole
-    day: str  # YYYY-MM-DD, UTC
-
-
-@dataclass(frozen=True, slots=True)
-class Spending:
-    """A line and its sum so far."""
-
-    key: SpendKey
-    usage: Usage
 
 
 class SpendBook(Protocol):
@@ -77,24 +55,6 @@ class MemorySpendBook:
         return sorted(
             found, key=lambda line: (line.key.day, line.key.team, line.key.agent, line.key.user, line.key.role)
         )
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetState:
-    """How an instance stands today. `limit_tokens` is None where there is no budget."""
-
-    used_tokens: int
-    limit_tokens: int | None
-    resets_at: Instant  # the next UTC midnight
-
-    @property
-    def spent(self) -> bool:
-        return self.limit_tokens is not None and self.used_tokens >= self.limit_tokens
-
-
-def budget_state(used_tokens: int, limit_tokens: int | None, now: Instant) -> BudgetState:
-    """Return the state at `now`, given what has been used on its day."""
-    return BudgetState(used_tokens, limit_tokens, (now // _DAY_MS + 1) * _DAY_MS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,23 +8,34 @@ from typing import Generic, Literal, TypeVar
 
 from memstrata.clock import Instant
 from memstrata.records.document import Document
-from memstrata.records.job import Job, JobKind
+from memstrata.records.generation import Mode, OutputAction
+from memstrata.records.job import Job, JobKind, RunRecord
 from memstrata.records.memory import MemoryRecord
 from memstrata.records.message import Message
+from memstrata.records.prompt import PromptRef
+from memstrata.records.spending import BudgetState
 
 __all__ = [
     "ComponentHealth",
     "Deletion",
+    "Derivation",
+    "DocumentVersion",
     "Evidence",
     "Found",
+    "Generation",
     "Health",
     "Hit",
     "LayerLoad",
     "LayerStatus",
+    "MemoryVersion",
     "Page",
+    "PersonaEvidence",
     "PipelineStatus",
     "Recall",
     "Receipt",
+    "SceneEvidence",
+    "Support",
+    "VersionRef",
 ]
 
 T = TypeVar("T")
@@ -86,14 +97,114 @@ class Recall:
 
 
 @dataclass(frozen=True, slots=True)
+class VersionRef:
+    """One version by the name that callers know: a memory's id, or a document's path."""
+
+    name: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """What one run did to one version, and how it came to do so. Without a model it was done by rules.
+
+    `note` is the reason given for this version, `notes` tell what the run refused on the way. `run_id` is the run's
+    number in the generation log.
+    """
+
+    subject: VersionRef
+    run_id: int
+    at: Instant
+    action: OutputAction
+    model: str
+    mode: Mode
+    prompt: PromptRef | None
+    note: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """A memory that a document rests on, with the messages that it cites itself."""
+
+    memory: MemoryRecord
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
-    """Why a memory exists: the messages it cites, the version it replaced, and what was built from it."""
+    """Why a memory exists: the messages it cites, the versions it replaced, and what was built from it.
+
+    `derivations` are of the memory and of what it replaced, newest first; what a person wrote has none.
+    """
 
     memory: MemoryRecord
     messages: tuple[Message, ...]
     replaced: tuple[MemoryRecord, ...]
     scenes: tuple[Document, ...]
     persona: Document | None
+    derivations: tuple[Derivation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SceneEvidence:
+    """Why a scene reads as it does: the live memories of the asking scope that it rests on, and how it was made."""
+
+    scene: Document
+    supports: tuple[Support, ...]
+    derivations: tuple[Derivation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaEvidence:
+    """Why a portrait, or one line of it, reads as it does.
+
+    With a `line`, `supports` are the memories that share words with it, the closest first, and `scenes` those that were
+    built from them. Both are empty when none does: that the line rests on any of them cannot be shown.
+    """
+
+    persona: Document
+    line: str
+    scenes: tuple[Document, ...]
+    supports: tuple[Support, ...]
+    derivations: tuple[Derivation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryVersion:
+    """One version in a memory's history. It held from `memory.updated_at` until `memory.valid_to` (None: it still does).
+
+    `proposal`: it never held. The pipeline would have written it, and left what a person had written.
+    """
+
+    memory: MemoryRecord
+    superseded_by: VersionRef | None
+    message_ids: tuple[str, ...]
+    proposal: bool
+    derivations: tuple[Derivation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentVersion:
+    """One version in a scene's or the portrait's history. `valid_to` is None while it is live; `proposal` as of memories."""
+
+    document: Document
+    valid_to: Instant | None
+    proposal: bool
+    derivations: tuple[Derivation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One run with its number and whose rows it was about; `user` and `session_id` are empty where a profile has none."""
+
+    run_id: int
+    instance: str
+    team: str
+    agent: str
+    user: str
+    session_id: str
+    run: RunRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +217,21 @@ class LayerStatus:
     last_run_at: Instant | None = None
     last_outcome: str = ""
     last_error: str = ""
+    parked: int = 0  # messages put aside because no model takes them
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineStatus:
-    """All that waits in one scope. `pending`: undistilled messages for L1, memories not yet consumed for L2 and L3."""
+    """All that waits in one scope. `pending`: undistilled messages for L1, memories not yet consumed for L2 and L3.
+
+    `budget` is how the instance's tokens of today stand, None where no model is configured.
+    """
 
     layers: Mapping[JobKind, LayerStatus]
     jobs: tuple[Job, ...]
     idle: bool
     distiller: str
+    budget: BudgetState | None = None
 
 
 @dataclass(frozen=True, slots=True)

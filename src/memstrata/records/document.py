@@ -31,7 +31,7 @@ class NewDocument:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One stored version of a scene or a persona; the live one of a path has the highest `version`."""
+    """One stored version of a scene or a persona. The live one of a path is the last that was written, not only proposed."""
 
     seq: int
     kind: DocumentKind

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from memstrata.clock import Instant
+from memstrata.records.generation import NO_PROVENANCE, Provenance, RunOutput
 from memstrata.records.scope import Profile, Scope
 
 __all__ = [
+    "Deferred",
+    "Divisible",
     "Job",
     "JobKind",
     "JobState",
@@ -53,6 +56,12 @@ class Retry:
 
     reason: str
     after_seconds: float | None = None
+    provenance: Provenance = NO_PROVENANCE
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred(Retry):
+    """A retry for which the input is not to blame (key, budget, rate limit, network): it never leads to burial."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +69,12 @@ class Poison:
     """This input will never work. It goes to the dead letters, visible and re-runnable."""
 
     reason: str
+    provenance: Provenance = NO_PROVENANCE
+
+
+@dataclass(frozen=True, slots=True)
+class Divisible(Poison):
+    """This input never works whole; halves of it may. Who cannot divide it treats it as the poison it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +85,9 @@ class Lease:
     kind: JobKind
     target: Target
     fence: int
-    attempt: int  # 1 for the first try
+    attempt: int  # 1 for the first try; tries that were put off for no fault of the input do not count
     expires_at: Instant
+    deferrals: int = 0  # how often it was put off in a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,4 +115,6 @@ class RunRecord:
     origin: str
     started_at: Instant
     finished_at: Instant
-    error: str = ""
+    error: str = ""  # "code: what happened" of a failed one
+    provenance: Provenance = NO_PROVENANCE
+    outputs: tuple[RunOutput, ...] = ()

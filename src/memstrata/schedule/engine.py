@@ -11,12 +11,13 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, assert_never
 
 from memstrata.clock import Clock, Instant, milliseconds
 from memstrata.errors import LeaseLost, MemstrataError, Unavailable
-from memstrata.records import ComponentHealth, JobKind, Lease, Poison, Retry, RunOutcome, RunRecord
-from memstrata.schedule.policy import retry_due
+from memstrata.records import ComponentHealth, Deferred, JobKind, Lease, Poison, Retry, RunOutcome, RunRecord
+from memstrata.schedule.policy import deferred_due, retry_due
 from memstrata.settings import PipelineSettings
 from memstrata.store.protocol import Repositories, Store
 
@@ -28,6 +29,15 @@ __all__ = ["Engine", "Handler"]
 _LOG = logging.getLogger(__name__)
 _PAUSE_AFTER_STORE_ERROR = 1_000
 _LOOK_AGAIN_SECONDS = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class _Next:
+    """What becomes of a job that did not work. A buried one is due never."""
+
+    name: Literal["deferred", "retried", "buried"]
+    due: Instant
+
 
 Handler = Callable[[Lease], Awaitable[Retry | Poison | None]]
 """Does one job and commits it. Returns why it could not, or None; anything it raises counts as Retry."""
@@ -50,7 +60,7 @@ class Engine:
         self._changed = asyncio.Condition()
         self._stopping = False
         self._running: set[asyncio.Task[None]] = set()
-        self._counts = {"done": 0, "retried": 0, "buried": 0, "lost": 0}
+        self._counts = {"done": 0, "retried": 0, "deferred": 0, "buried": 0, "lost": 0}
         self._failure = ""
 
     def wake(self, due: Instant = 0) -> None:
@@ -159,32 +169,43 @@ class Engine:
 
     async def _put_back(self, lease: Lease, outcome: Retry | Poison, started: Instant) -> None:
         now = self._clock.now()
-        due = None
-        if isinstance(outcome, Retry):
-            due = retry_due(lease.attempt, self._settings, now, outcome.after_seconds)
+        after = self._what_next(lease, outcome, now)
         kind: RunOutcome = "poison" if isinstance(outcome, Poison) else "retry"
-        run = RunRecord(lease.kind, kind, 0, 0, 0, 0, self._origin, started, now, outcome.reason)
+        run = RunRecord(lease.kind, kind, 0, 0, 0, 0, self._origin, started, now, outcome.reason, outcome.provenance)
 
         def work(r: Repositories) -> None:
             r.jobs.hold(lease)
-            r.jobs.record(lease.target, run)
-            if due is None:
-                r.jobs.bury(lease, outcome.reason)
-            else:
-                r.jobs.fail(lease, due.at, outcome.reason)
+            if after.name != "deferred" or lease.deferrals == 0:  # an outage of a day is one line, not thousands
+                r.jobs.record(lease.target, run)
+            match after.name:
+                case "deferred":
+                    r.jobs.defer(lease, after.due, outcome.reason)
+                case "retried":
+                    r.jobs.fail(lease, after.due, outcome.reason)
+                case "buried":
+                    r.jobs.bury(lease, outcome.reason)
+                case other:
+                    assert_never(other)
 
-        self._counts["buried" if due is None else "retried"] += 1
-        _LOG.warning(
-            "%s job %d: %s; %s",
-            lease.kind,
-            lease.job_id,
-            outcome.reason,
-            "dead letter" if due is None else "will retry",
-        )
+        self._counts[after.name] += 1
+        _LOG.warning("%s job %d %s: %s", lease.kind, lease.job_id, after.name, outcome.reason)
         try:
             await self._store.write(work)
         except MemstrataError as error:  # the lease runs out and the job is claimed again
             _LOG.error("%s job %d could not be put back: %s", lease.kind, lease.job_id, error)
+
+    def _what_next(self, lease: Lease, outcome: Retry | Poison, now: Instant) -> _Next:
+        match outcome:
+            case Deferred():
+                due = deferred_due(lease.deferrals + 1, self._settings, now, outcome.after_seconds)
+                return _Next("deferred", due.at)
+            case Retry():
+                again = retry_due(lease.attempt, self._settings, now, outcome.after_seconds)
+                return _Next("retried", again.at) if again else _Next("buried", now)
+            case Poison():
+                return _Next("buried", now)
+            case other:
+                assert_never(other)
 
     @asynccontextmanager
     async def _renewed(self, lease: Lease) -> AsyncIterator[None]:

@@ -1,4 +1,4 @@
-"""What must be done now and then: set lost jobs again, let idempotency keys expire."""
+"""What must be done now and then: set lost jobs again, let idempotency keys and records of failed runs expire."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ __all__ = ["Housekeeping"]
 
 _LOG = logging.getLogger(__name__)
 _EVERY_SECONDS = 3_600
+_FAILED_RUNS_DAYS = 90  # as far back as the generation log can be asked for
 
 
 class Housekeeping:
@@ -44,10 +45,13 @@ class Housekeeping:
         await self._store.write(self._arming.forgotten)
 
     async def _tidy(self) -> None:
-        oldest = self._clock.now() - milliseconds(self._receipt_days * 86_400)
+        now = self._clock.now()
+        oldest_receipt = now - milliseconds(self._receipt_days * 86_400)
+        oldest_failure = now - milliseconds(_FAILED_RUNS_DAYS * 86_400)
         try:
             await self.sweep()
-            await self._store.write(lambda r: r.erasure.old_receipts(oldest))
+            await self._store.write(lambda r: r.erasure.old_receipts(oldest_receipt))
+            await self._store.write(lambda r: r.generations.prune(oldest_failure))
             self._failure = ""
         except MemstrataError as error:
             self._failure = str(error)

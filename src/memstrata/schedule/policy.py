@@ -12,7 +12,10 @@ from memstrata.clock import Instant, milliseconds
 from memstrata.settings import PipelineSettings
 from memstrata.store.protocol import ProfileState, SessionProgress
 
-__all__ = ["Due", "l1_due", "l1_threshold", "l2_due", "l3_reason", "next_warmup", "retry_due"]
+__all__ = ["Due", "deferred_due", "l1_due", "l1_threshold", "l2_due", "l3_reason", "next_warmup", "retry_due"]
+
+
+_LONGEST_DEFERRAL = 300.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +86,12 @@ def retry_due(attempt: int, settings: PipelineSettings, now: Instant, least_seco
         return None
     wait = max(settings.retry_seconds * 3 ** (attempt - 1), least_seconds or 0.0)
     return Due(now + milliseconds(wait), f"attempt {attempt} failed")
+
+
+def deferred_due(deferrals: int, settings: PipelineSettings, now: Instant, least_seconds: float | None) -> Due:
+    """Return when a job that was put off for the `deferrals`-th time in a row should run again: it has no last try.
+
+    Waits 1, 2, 4 … times `retry_seconds`, five minutes at most, or `least_seconds` if that is longer.
+    """
+    wait = min(settings.retry_seconds * 2 ** min(deferrals - 1, 20), max(_LONGEST_DEFERRAL, settings.retry_seconds))
+    return Due(now + milliseconds(max(wait, least_seconds or 0.0)), "put off")

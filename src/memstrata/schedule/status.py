@@ -21,7 +21,10 @@ def layer_statuses(
         "l2": state.unconsumed if state else 0,
         "l3": state.memories_since_portrait if state else 0,
     }
-    layers = {kind: _layer(r, scope, profile, kind, pending[kind], jobs) for kind in get_args(JobKind)}
+    parked = {"l1": r.conversations.parked_count(scope, session_id)}
+    layers = {
+        kind: _layer(r, scope, profile, kind, pending[kind], parked.get(kind, 0), jobs) for kind in get_args(JobKind)
+    }
     # New memories alone do not make L3 busy: it waits for its triggers, and may wait for ever.
     idle = not jobs and pending["l1"] == 0 and pending["l2"] == 0
     return PipelineStatus(layers, jobs, idle, distiller)
@@ -32,7 +35,7 @@ def _concerns(job: Job, session_id: str | None) -> bool:
 
 
 def _layer(
-    r: Repositories, scope: Scope, profile: Profile, kind: JobKind, pending: int, jobs: tuple[Job, ...]
+    r: Repositories, scope: Scope, profile: Profile, kind: JobKind, pending: int, parked: int, jobs: tuple[Job, ...]
 ) -> LayerStatus:
     its = [job for job in jobs if job.kind == kind]
     states = {job.state for job in its}
@@ -46,4 +49,5 @@ def _layer(
         last_run_at=run.finished_at if run else None,
         last_outcome=run.outcome if run else "",
         last_error=errors[0] if errors else "",
+        parked=parked,
     )

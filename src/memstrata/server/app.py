@@ -16,12 +16,20 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from memstrata.errors import InvalidRequest, Unauthorized
 from memstrata.server.body import read_body
 from memstrata.server.call import Call, InstanceCall, InstanceWide, Scoped, SessionUse
-from memstrata.server.caller import check_key, idempotency_key, instance_of, scope_of, session_of, task_of
+from memstrata.server.caller import (
+    check_key,
+    idempotency_key,
+    instance_of,
+    operator_of,
+    scope_of,
+    session_of,
+    task_of,
+)
 from memstrata.server.envelope import Answer, IncompleteIds, not_found, send_answer, success
 from memstrata.server.gate import Gate
 from memstrata.server.handlers import operations
 from memstrata.server.metrics import Metrics
-from memstrata.server.requests import Request, decode
+from memstrata.server.requests import Request, decode, decode_query
 from memstrata.server.routes import ROUTES, Operation, Route
 from memstrata.settings import ServerSettings
 
@@ -46,33 +54,38 @@ def create_app(memory: Memory, settings: ServerSettings) -> ASGIApp:
 def _endpoint(route: Route, memory: Memory, settings: ServerSettings, metrics: Metrics) -> ASGIApp:
     if isinstance(route.handler, str):
         return _OperationEndpoint(route.handler, memory, settings.api_key.encode(), metrics)
-    return _DataEndpoint(route.request, route.handler, memory, settings)
+    return _DataEndpoint(route, route.handler, memory, settings)
 
 
 class _DataEndpoint:
     """A route of the data plane: everything between the gate and the handler."""
 
-    def __init__(
-        self, request: type[Request], handler: Scoped | InstanceWide, memory: Memory, settings: ServerSettings
-    ) -> None:
-        self._decoder = msgspec.json.Decoder(request)
+    def __init__(self, route: Route, handler: Scoped | InstanceWide, memory: Memory, settings: ServerSettings) -> None:
+        self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(route.request)
+        self._takes_get = route.takes_get
         self._handler = handler
         self._memory = memory
         self._limit = settings.max_body_bytes
         self._always_session = settings.require_session == "always"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] != "POST":
+        by_query = scope["method"] == "GET" and self._takes_get
+        if scope["method"] != "POST" and not by_query:
             await _unknown(scope, receive, send)
             return
         headers: Headers = dict(scope["headers"])
         instance = instance_of(headers)
-        body = await read_body(headers, receive, self._limit)
         handler = self._handler
         if isinstance(handler, Scoped):
+            body = await read_body(headers, receive, self._limit)
             data = await handler.handle(self._call(headers, instance, body, handler.session))
         else:
-            data = await handler.handle(InstanceCall(self._memory, instance, decode(self._decoder, body)))
+            request = (
+                decode_query(self._decoder, scope["query_string"])
+                if by_query
+                else decode(self._decoder, await read_body(headers, receive, self._limit))
+            )
+            data = await handler.handle(InstanceCall(self._memory, instance, request, operator_of(headers)))
         await send_answer(success(data), send)
 
     def _call(self, headers: Headers, instance: str, body: bytes, session_use: SessionUse) -> Call[Any]:

@@ -34,11 +34,12 @@ class Call(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class InstanceCall(Generic[R]):
-    """A request about a whole instance."""
+    """A request about a whole instance. `operator` is who is remembered for a change."""
 
     memory: Memory
     instance: str
     request: R
+    operator: str
 
 
 class SessionUse(Enum):

@@ -14,7 +14,7 @@ from memstrata.records import Scope
 from memstrata.server.envelope import IncompleteIds
 from memstrata.server.requests import Request
 
-__all__ = ["check_key", "idempotency_key", "instance_of", "scope_of", "session_of", "task_of"]
+__all__ = ["check_key", "idempotency_key", "instance_of", "operator_of", "scope_of", "session_of", "task_of"]
 
 Headers = Mapping[bytes, bytes]
 
@@ -80,6 +80,13 @@ def session_of(headers: Headers, request: Request) -> str | None:
 def task_of(headers: Headers, request: Request) -> str | None:
     """Return the task that the body or the header names, if any."""
     return _optional("task_id", request.task_id, headers.get(b"x-tdai-task-id")) or None
+
+
+def operator_of(headers: Headers) -> str:
+    """Return who makes a change to a whole instance: the user of the header, else `default`."""
+    operator = _text(headers.get(b"x-tdai-user-id", b""))
+    _check_length("x-tdai-user-id", operator)
+    return operator if operator.strip() else "default"
 
 
 def idempotency_key(headers: Headers) -> str | None:

@@ -6,7 +6,8 @@ Source: wire contract §1.6, §3, §4.1. Lengths count code points.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from urllib.parse import parse_qsl
 
 import msgspec
 from msgspec import Meta
@@ -24,11 +25,13 @@ __all__ = [
     "ConversationDelete",
     "ConversationQuery",
     "ConversationSearch",
+    "CoreRestore",
     "CoreWrite",
     "FlushRequest",
     "IncomingMessage",
     "MemoryCount",
     "MemoryDelete",
+    "MemoryNamed",
     "MemoryQuery",
     "MemorySearch",
     "MemoryUpdate",
@@ -36,16 +39,22 @@ __all__ = [
     "Request",
     "SceneList",
     "ScenePath",
+    "SceneRestore",
     "SceneWrite",
+    "SpendingRequest",
     "TraceRequest",
     "decode",
+    "decode_query",
+    "version_number",
 ]
 
 Content = Annotated[str, Meta(max_length=MAX_CHARACTERS)]
 Query = Annotated[str, Meta(min_length=1, max_length=2_048)]
 Limit = Annotated[int, Meta(ge=1, le=100)]
 Offset = Annotated[int, Meta(ge=0, le=2**53 - 1)]
+MAX_FIELDS = 32  # of a query string; no route has as many
 MemoryId = Annotated[str, Meta(min_length=1, max_length=512)]
+Version = Annotated[int, Meta(ge=0, le=2**53 - 1)] | Annotated[str, Meta(pattern=r"^v[0-9]{1,15}\Z")]
 
 
 class Request(msgspec.Struct, kw_only=True, frozen=True):
@@ -135,6 +144,12 @@ class MemoryUpdate(Request, kw_only=True, frozen=True):
     background: Content | None = None
 
 
+class MemoryNamed(Request, kw_only=True, frozen=True):
+    """`/atomic/history` and `/atomic/undo`."""
+
+    id: MemoryId
+
+
 class MemoryDelete(Request, kw_only=True, frozen=True):
     """`/atomic/delete`."""
 
@@ -156,7 +171,7 @@ class SceneList(Request, kw_only=True, frozen=True):
 
 
 class ScenePath(Request, kw_only=True, frozen=True):
-    """`/scenario/read` and `/scenario/rm`."""
+    """`/scenario/read`, `/scenario/rm` and `/scenario/history`."""
 
     path: str
 
@@ -169,10 +184,23 @@ class SceneWrite(Request, kw_only=True, frozen=True):
     summary: str | None = None
 
 
+class SceneRestore(Request, kw_only=True, frozen=True):
+    """`/scenario/restore`. `version` as it is shown, "v3", or its number."""
+
+    path: str
+    version: Version
+
+
 class CoreWrite(Request, kw_only=True, frozen=True):
     """`/core/write`."""
 
     content: str
+
+
+class CoreRestore(Request, kw_only=True, frozen=True):
+    """`/core/restore`."""
+
+    version: Version
 
 
 class ClearRequest(Request, kw_only=True, frozen=True):
@@ -191,9 +219,13 @@ class RecallRequest(Request, kw_only=True, frozen=True):
 
 
 class TraceRequest(Request, kw_only=True, frozen=True):
-    """`/v3/trace`."""
+    """`/v3/trace`: of a memory (`id`, or `memory_id`), a scene (`path`) or the persona, and of that maybe one `line`."""
 
-    id: MemoryId
+    id: MemoryId | None = None
+    memory_id: MemoryId | None = None
+    path: str | None = None
+    persona: bool | None = None
+    line: Annotated[str, Meta(max_length=2_048)] | None = None
 
 
 class FlushRequest(Request, kw_only=True, frozen=True):
@@ -202,7 +234,13 @@ class FlushRequest(Request, kw_only=True, frozen=True):
     wait_seconds: Annotated[float, Meta(ge=0, le=300)] | None = None
 
 
-R = TypeVar("R", bound=Request)
+class SpendingRequest(Request, kw_only=True, frozen=True):
+    """`/v3/pipeline/spending`."""
+
+    days: Annotated[int, Meta(ge=1, le=366)] | None = None
+
+
+R = TypeVar("R", bound=msgspec.Struct)
 
 # An escaped character, or half of a surrogate pair on its own. Pairs are matched first and left alone.
 _ESCAPES = re.compile(
@@ -220,7 +258,7 @@ def decode(decoder: msgspec.json.Decoder[R], body: bytes) -> R:
     try:
         return decoder.decode(body)
     except msgspec.ValidationError as error:
-        raise _explained(str(error)) from None
+        raise _explained(str(error), decoder.type) from None
     except RecursionError:
         raise _not_json() from None
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -230,21 +268,58 @@ def decode(decoder: msgspec.json.Decoder[R], body: bytes) -> R:
     return decode(decoder, repaired)
 
 
+def version_number(version: int | str) -> int:
+    """Read a version in either of its forms, 3 or "v3"."""
+    return version if isinstance(version, int) else int(version.removeprefix("v"))
+
+
+def decode_query(decoder: msgspec.json.Decoder[R], query: bytes) -> R:
+    """Read a query string as the request that `decoder` is for; numbers are read from text. Raises InvalidRequest."""
+    try:
+        pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
+    except ValueError:
+        raise InvalidRequest("the query string cannot be read", field="request") from None
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise InvalidRequest("a key of the query string is given more than once", field="request")
+    try:
+        request: R = msgspec.convert(fields, decoder.type, strict=False)
+    except msgspec.ValidationError as error:
+        raise _explained(str(error), decoder.type) from None
+    return request
+
+
 def _not_json() -> UnreadableBody:
     return UnreadableBody(400, "Invalid JSON body")
 
 
 _MISSING = re.compile(r"Object missing required field `(\w+)`")
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _CHOICES = {"role": get_args(Role), "include": get_args(Leg)}
 
 
-def _explained(text: str) -> InvalidRequest:
+def _explained(text: str, request: Any) -> InvalidRequest:
     """Turn `Expected `int` <= 100 - at `$.a[0].b`` into field `a.0.b` and what is wrong with it."""
     problem, _, place = text.partition(" - at `$")
     steps = [step for step in re.split(r"[.\[\]`]+", place) if step]
     if missing := _MISSING.match(problem):
         return InvalidRequest("required", field=".".join([*steps, missing[1]]))
+    if unknown := _UNKNOWN.match(problem):
+        return InvalidRequest(f'unrecognized key: "{unknown[1][:64]}"', field=".".join(steps) or "request")
     if problem.startswith("Invalid enum value"):
         allowed = next((_CHOICES[step] for step in reversed(steps) if step in _CHOICES), ())
+        allowed = allowed or _choices(get_type_hints(request).get(steps[0]))
         problem = f"expected one of {', '.join(allowed)}"
-    return InvalidRequest(problem[:1].lower() + problem[1:].replace("`", ""), field=".".join(steps) or "(root)")
+    return InvalidRequest(problem[:1].lower() + problem[1:].replace("`", ""), field=".".join(steps) or _root(request))
+
+
+def _choices(kind: Any) -> tuple[str, ...]:
+    """The words that a field of this type can be."""
+    if get_origin(kind) is Literal:
+        return get_args(kind)
+    return tuple(word for part in get_args(kind) for word in _choices(part))
+
+
+def _root(request: Any) -> str:
+    """What the contract calls the whole of a request: one word where unknown keys are refused, another elsewhere."""
+    return "request" if request.__struct_config__.forbid_unknown_fields else "(root)"

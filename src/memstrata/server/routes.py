@@ -10,7 +10,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from memstrata.server.call import InstanceWide, Scoped, SessionUse
-from memstrata.server.handlers import atomic, conversation, pipeline, profile, recall
+from memstrata.server.handlers import (
+    atomic,
+    conversation,
+    generations,
+    pipeline,
+    profile,
+    prompts,
+    recall,
+    trace,
+)
 from memstrata.server.requests import (
     ClearRequest,
     ConversationAdd,
@@ -18,10 +27,12 @@ from memstrata.server.requests import (
     ConversationDelete,
     ConversationQuery,
     ConversationSearch,
+    CoreRestore,
     CoreWrite,
     FlushRequest,
     MemoryCount,
     MemoryDelete,
+    MemoryNamed,
     MemoryQuery,
     MemorySearch,
     MemoryUpdate,
@@ -29,8 +40,22 @@ from memstrata.server.requests import (
     Request,
     SceneList,
     ScenePath,
+    SceneRestore,
     SceneWrite,
+    SpendingRequest,
     TraceRequest,
+)
+from memstrata.server.strict import (
+    GenerationGet,
+    GenerationList,
+    PromptCreate,
+    PromptDelete,
+    PromptGet,
+    PromptLog,
+    PromptSet,
+    PromptUpdate,
+    SettingList,
+    StrictRequest,
 )
 
 __all__ = ["ROUTES", "Operation", "Route"]
@@ -40,11 +65,15 @@ Operation = Literal["health", "metrics"]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One row. Operations are GET without a body; everything else is POST with a JSON object."""
+    """One row. Operations are GET without a body; everything else is POST with a JSON object.
+
+    Where `takes_get` is set, GET with a query string is the same as POST.
+    """
 
     path: str
-    request: type[Request]
+    request: type[Request | StrictRequest]
     handler: Scoped | InstanceWide | Operation
+    takes_get: bool = False
 
     @property
     def method(self) -> Literal["GET", "POST"]:
@@ -81,11 +110,27 @@ ROUTES: tuple[Route, ...] = (
     Route("/v3/atomic/count", MemoryCount, Scoped(atomic.count, _NAMED)),
     Route("/v3/scenario/count", SceneList, Scoped(profile.count_scenes)),
     Route("/v3/core/count", Request, Scoped(profile.count_core)),
-    Route("/v3/trace", TraceRequest, Scoped(recall.trace)),
+    Route("/v3/trace", TraceRequest, Scoped(trace.trace)),
+    Route("/v3/atomic/history", MemoryNamed, Scoped(trace.memory_history, _NAMED)),
+    Route("/v3/atomic/undo", MemoryNamed, Scoped(atomic.undo, _NAMED)),
+    Route("/v3/scenario/history", ScenePath, Scoped(trace.scene_history)),
+    Route("/v3/scenario/restore", SceneRestore, Scoped(profile.restore_scene)),
+    Route("/v3/core/history", Request, Scoped(trace.core_history)),
+    Route("/v3/core/restore", CoreRestore, Scoped(profile.restore_core)),
     Route("/v3/pipeline/status", Request, Scoped(pipeline.status, _FILTERS)),
     Route("/v3/pipeline/flush", FlushRequest, Scoped(pipeline.flush, _FILTERS)),
     Route("/v3/pipeline/retry", Request, Scoped(pipeline.retry)),
+    Route("/v3/pipeline/spending", SpendingRequest, Scoped(pipeline.spending)),
     Route("/v3/chat-memory/clear", ClearRequest, InstanceWide(atomic.clear)),
+    Route("/v3/memory-prompt/create", PromptCreate, InstanceWide(prompts.create)),
+    Route("/v3/memory-prompt/get", PromptGet, InstanceWide(prompts.get), takes_get=True),
+    Route("/v3/memory-prompt/update", PromptUpdate, InstanceWide(prompts.update)),
+    Route("/v3/memory-prompt/delete", PromptDelete, InstanceWide(prompts.delete)),
+    Route("/v3/memory-prompt/set", PromptSet, InstanceWide(prompts.set_prompt)),
+    Route("/v3/memory-prompt/setting/list", SettingList, InstanceWide(prompts.list_settings), takes_get=True),
+    Route("/v3/memory-prompt/log", PromptLog, InstanceWide(prompts.log), takes_get=True),
+    Route("/v3/memory-generation-log/list", GenerationList, InstanceWide(generations.list_generations), takes_get=True),
+    Route("/v3/memory-generation-log/get", GenerationGet, InstanceWide(generations.get), takes_get=True),
     Route("/health", Request, "health"),
     Route("/metrics", Request, "metrics"),
     Route("/v2/pipeline/status", Request, InstanceWide(pipeline.load)),

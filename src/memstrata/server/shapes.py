@@ -9,9 +9,34 @@ from __future__ import annotations
 from typing import Any
 
 from memstrata.clock import to_iso
-from memstrata.records import Document, Hit, MemoryRecord, Message, Scope
+from memstrata.records import (
+    Derivation,
+    Document,
+    DocumentVersion,
+    Hit,
+    MemoryRecord,
+    MemoryVersion,
+    Message,
+    Scope,
+    Support,
+    VersionRef,
+)
 
-__all__ = ["document", "found_memory", "found_message", "memory", "message", "no_document", "scene_entry"]
+__all__ = [
+    "derivation",
+    "document",
+    "document_version",
+    "found_memory",
+    "found_message",
+    "memory",
+    "memory_version",
+    "message",
+    "no_document",
+    "restored_memory",
+    "scene_entry",
+    "support",
+    "written_version",
+]
 
 
 def message(scope: Scope, item: Message) -> dict[str, Any]:
@@ -82,6 +107,77 @@ def document(scope: Scope, item: Document, content: str) -> dict[str, Any]:
 def no_document() -> dict[str, Any]:
     """The same where there is none: an answer, not an error (wire contract §3.3, §3.4)."""
     return {"content": None, "exists": False, "created_at": None, "updated_at": None}
+
+
+def derivation(item: Derivation) -> dict[str, Any]:
+    """What a run did to a version. `model` and `prompt` are null where rules did it."""
+    prompt = item.prompt
+    return {
+        **_version(item.subject),
+        "action": item.action,
+        "at": to_iso(item.at),
+        "run_id": item.run_id,
+        "model": item.model or None,
+        "mode": item.mode,
+        "prompt": None
+        if prompt is None
+        else {"id": prompt.prompt_id, "version": f"v{prompt.version}", "source": prompt.source},
+        "note": item.note,
+        "notes": item.notes,
+    }
+
+
+def support(scope: Scope, item: Support) -> dict[str, Any]:
+    """An L1 row that a document rests on, with the messages that it cites."""
+    return memory(scope, item.memory) | {"messages": [message(scope, one) for one in item.messages]}
+
+
+def restored_memory(scope: Scope, item: MemoryRecord) -> dict[str, Any]:
+    """An L1 row that holds again."""
+    return memory(scope, item) | {"version": f"v{item.version}"}
+
+
+def memory_version(scope: Scope, item: MemoryVersion) -> dict[str, Any]:
+    """An L1 row in its history."""
+    row = item.memory
+    return memory(scope, row) | {
+        "version": f"v{row.version}",
+        "live": row.valid_to is None,
+        "proposal": item.proposal,
+        "valid_from": to_iso(row.updated_at),
+        "valid_to": None if row.valid_to is None else to_iso(row.valid_to),
+        "superseded_by": None if item.superseded_by is None else _version(item.superseded_by),
+        "message_ids": item.message_ids,
+        "generation": [derivation(one) for one in item.derivations],
+    }
+
+
+def document_version(scope: Scope, item: DocumentVersion, content: str) -> dict[str, Any]:
+    """An L2 or L3 document in its history."""
+    row = item.document
+    return {
+        "path": row.path,
+        "content": content,
+        "summary": row.summary,
+        "heat": row.heat,
+        "origin": row.origin,
+        **_dated(scope, row),
+        "version": f"v{row.version}",
+        "live": item.valid_to is None,
+        "proposal": item.proposal,
+        "valid_from": to_iso(row.updated_at),
+        "valid_to": None if item.valid_to is None else to_iso(item.valid_to),
+        "generation": [derivation(one) for one in item.derivations],
+    }
+
+
+def written_version(scope: Scope, item: Document) -> dict[str, Any]:
+    """A version of a document that was just written."""
+    return _dated(scope, item) | {"version": f"v{item.version}"}
+
+
+def _version(item: VersionRef) -> dict[str, Any]:
+    return {"id": item.name, "version": f"v{item.version}"}
 
 
 def _dated(scope: Scope, item: Document) -> dict[str, Any]:

@@ -128,7 +128,15 @@ def record_line(mirrored: MirroredMemory) -> dict[str, Any]:
         "slot": m.slot,
         "origin": m.origin,
         "supersedes": [{"id": one, "version": version} for one, version in mirrored.supersedes],
+        **_end(m),
     }
+
+
+def _end(memory: MemoryRecord) -> dict[str, Any]:
+    """Return how a version ended that no later line tells of; one that a later version replaced is named there."""
+    if memory.valid_to is None or (memory.superseded_by is not None and memory.superseded_by > memory.seq):
+        return {}
+    return {"retiredAt": to_iso(memory.valid_to), "supersededBy": memory.superseded_by}
 
 
 def progress_line(progress: MirroredProgress) -> dict[str, Any]:
@@ -162,7 +170,7 @@ def scene_entry(document: Document, memory_ids: tuple[str, ...]) -> dict[str, An
 
 
 def record_from_line(line: Mapping[str, Any]) -> tuple[Scope, MemoryRecord]:
-    """Read a record line back, as a live version. Raises KeyError or InvalidRequest if it is not one."""
+    """Read a record line back, live unless the line itself says otherwise. Raises KeyError or InvalidRequest if it is none."""
     metadata = dict(line["metadata"])
     start, end = metadata.pop("activity_start_time", None), metadata.pop("activity_end_time", None)
     scope = Scope(line["instanceId"], line["teamId"], line["agentId"], line["userId"])
@@ -184,6 +192,6 @@ def record_from_line(line: Mapping[str, Any]) -> tuple[Scope, MemoryRecord]:
         metadata=metadata,
         created_at=from_iso(line["createdAt"]),
         updated_at=from_iso(line["updatedAt"]),
-        valid_to=None,
-        superseded_by=None,
+        valid_to=from_iso(line["retiredAt"]) if "retiredAt" in line else None,
+        superseded_by=line.get("supersededBy"),
     )

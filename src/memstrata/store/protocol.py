@@ -18,13 +18,17 @@ from typing import Literal, Protocol, TypeVar
 from memstrata.clock import Instant
 from memstrata.records import (
     ComponentHealth,
+    CustomPrompt,
     Deletion,
     Document,
     DocumentKind,
+    Generation,
     Job,
     JobKind,
+    Layer,
     LayerLoad,
     Lease,
+    MemoryPrompt,
     MemoryRecord,
     Message,
     NewDocument,
@@ -32,15 +36,22 @@ from memstrata.records import (
     NewMessage,
     Profile,
     ProfileTarget,
+    PromptSetting,
+    PromptSettingChange,
+    PromptTarget,
     RunRecord,
     Scope,
     SessionTarget,
+    Spending,
     Target,
 )
+from memstrata.store.evidence import EvidenceLayer
 
 __all__ = [
     "Conversations",
     "Erasure",
+    "GenerationFilter",
+    "Generations",
     "Jobs",
     "Memories",
     "MemoryFilter",
@@ -51,8 +62,12 @@ __all__ = [
     "MirroredProgress",
     "ProfileState",
     "Profiles",
+    "PromptFilter",
+    "Prompts",
     "Repositories",
+    "RowName",
     "SessionProgress",
+    "Spendings",
     "StaleFile",
     "Store",
     "StoredReceipt",
@@ -115,6 +130,7 @@ class ProfileState:
     changed_scenes: int  # scene versions that no L3 has seen
     persona_request: str
     last_message_at: Instant
+    portrayed_document: int  # highest seq of a scene version that the last L3 was shown
     last_memory: int  # highest seq of a memory, 0 without any
     last_document: int  # highest seq of a scene version, 0 without any
 
@@ -162,6 +178,39 @@ class StaleFile:
     marks: int = field(default=1, compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class GenerationFilter:
+    """Which runs. `failed`: only those that stored nothing because of a fault, or only the others. Times are inclusive."""
+
+    layer: Layer | None = None
+    failed: bool | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RowName:
+    """What a row is called outside: a message's, a memory's or a document's id. Messages have no versions."""
+
+    record_id: str
+    version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFilter:
+    """Which bindings or changes of an instance. None leaves a part open; "" stands for: not that narrow."""
+
+    instance: str
+    kind: Literal["instance", "team", "agent"] | None = None
+    team: str | None = None
+    agent: str | None = None
+    layer: Layer | None = None
+    prompt_id: str | None = None
+    action: str | None = None  # of changes only, as the three below
+    since: Instant | None = None
+    until: Instant | None = None
+
+
 class Conversations(Protocol):
     """L0."""
 
@@ -178,6 +227,24 @@ class Conversations(Protocol):
     def undistilled(self, target: SessionTarget, limit: int) -> tuple[Message, ...]: ...
     def before(self, target: SessionTarget, seq: int, limit: int) -> tuple[Message, ...]: ...
     def advance(self, target: SessionTarget, cursor: int, warmup: int, scene_name: str) -> None: ...
+    def distilled_by_rules(self, target: SessionTarget, first_seq: int) -> None:
+        """Remember from which message on rules distilled the session; an earlier one that is remembered stays."""
+        ...
+
+    def start_again_from_rules(self) -> int:
+        """Set every session back to where rules began, so that it is distilled again; return how many."""
+        ...
+
+    def park(self, target: SessionTarget, message_seq: int, reason: str, now: Instant) -> None:
+        """Put a message aside that cannot be distilled; it counts as distilled until it is revived."""
+        ...
+
+    def revive(self, scope: Scope) -> tuple[SessionTarget, ...]:
+        """Let every parked message of the scope be distilled again; return the sessions concerned."""
+        ...
+
+    def unpark(self, target: SessionTarget, message_seqs: Collection[int]) -> None: ...
+    def parked_count(self, scope: Scope, session_id: str | None) -> int: ...
     def pending_sessions(self, scope: Scope, session_id: str | None) -> tuple[SessionTarget, ...]: ...
     def pending_count(self, scope: Scope, session_id: str | None) -> int: ...
     def page(self, scope: Scope, where: MessageFilter, limit: int, offset: int) -> tuple[Message, ...]: ...
@@ -201,6 +268,14 @@ class Memories(Protocol):
     def live_by_seq(self, scope: Scope, seqs: Collection[int]) -> tuple[MemoryRecord, ...]: ...
     def by_content(self, scope: Scope, content: str) -> MemoryRecord | None: ...
     def by_slot(self, scope: Scope, slot: str) -> tuple[MemoryRecord, ...]: ...
+    def citing(self, scope: Scope, message_seqs: Collection[int]) -> tuple[MemoryRecord, ...]:
+        """Return the live memories that rest on any of these messages."""
+        ...
+
+    def versions(self, scope: Scope, memory_id: str) -> tuple[MemoryRecord, ...]:
+        """Return every version of a memory, the newest first, and those of others that these took the place of."""
+        ...
+
     def buried(self, scope: Scope, content: str, newest_source: int) -> bool: ...
     def page(self, scope: Scope, where: MemoryFilter, limit: int, offset: int) -> tuple[MemoryRecord, ...]: ...
     def count(self, scope: Scope, where: MemoryFilter) -> int: ...
@@ -228,8 +303,16 @@ class Profiles(Protocol):
     def documents(self, profile: Profile, kind: DocumentKind) -> tuple[Document, ...]: ...
     def document(self, profile: Profile, kind: DocumentKind, path: str) -> Document | None: ...
     def sources(self, profile: Profile, document_seq: int) -> tuple[MemoryRecord, ...]: ...
+    def versions(self, profile: Profile, kind: DocumentKind, path: str) -> tuple[tuple[Document, Instant | None], ...]:
+        """Return every version of a document, the newest first, each with the time it was retired (None: live)."""
+        ...
+
     def built_from(self, profile: Profile, kind: DocumentKind, memory_seq: int) -> tuple[Document, ...]: ...
     def write(self, profile: Profile, document: NewDocument) -> Document: ...
+    def propose(self, profile: Profile, document: NewDocument) -> Document:
+        """Keep a version that is not to take the live one's place: it is in the history, retired from the start."""
+        ...
+
     def add_sources(self, profile: Profile, document_seq: int, memory_seqs: Collection[int]) -> None: ...
     def retire(self, profile: Profile, kind: DocumentKind, path: str, now: Instant) -> bool: ...
     def request_persona(self, profile: Profile, reason: str) -> None: ...
@@ -250,6 +333,10 @@ class Jobs(Protocol):
 
     def finish(self, lease: Lease, next_due: Instant | None) -> None: ...
     def fail(self, lease: Lease, due_at: Instant, error: str) -> None: ...
+    def defer(self, lease: Lease, due_at: Instant, error: str) -> None:
+        """Put a job off without counting a failed try."""
+        ...
+
     def bury(self, lease: Lease, error: str) -> None: ...
     def revive(self, scope: Scope, profile: Profile, now: Instant) -> int: ...
     def next_due(self, now: Instant) -> Instant | None: ...
@@ -264,6 +351,65 @@ class Jobs(Protocol):
     def hasten(self, kind: JobKind, now: Instant) -> int:
         """Make every waiting job of a kind due, whosever it is: for a shutdown."""
         ...
+
+
+class Prompts(Protocol):
+    """Custom prompts of an instance, what they are bound to, and the history of the bindings."""
+
+    def add(self, instance: str, prompt: MemoryPrompt) -> None: ...
+    def get(self, instance: str, prompt_id: str) -> MemoryPrompt | None: ...
+    def count(self, instance: str) -> int: ...
+    def page(
+        self, instance: str, layer: Layer | None, limit: int, offset: int, *, newest_first: bool
+    ) -> tuple[MemoryPrompt, ...]: ...
+    def replace(self, instance: str, prompt: MemoryPrompt) -> None: ...
+    def remove(self, instance: str, prompt_id: str) -> None: ...
+    def bound(self, target: PromptTarget, layer: Layer) -> PromptSetting | None: ...
+    def bound_to(self, instance: str, prompt_id: str) -> tuple[PromptSetting, ...]: ...
+    def bind(self, setting: PromptSetting) -> None: ...
+    def unbind(self, target: PromptTarget, layer: Layer) -> None: ...
+    def settings(
+        self, where: PromptFilter, limit: int, offset: int, *, newest_first: bool
+    ) -> tuple[PromptSetting, ...]: ...
+    def note_change(self, change: PromptSettingChange) -> None: ...
+    def changes(
+        self, where: PromptFilter, limit: int, offset: int, *, newest_first: bool
+    ) -> tuple[PromptSettingChange, ...]: ...
+    def effective(self, target: PromptTarget, layer: Layer) -> CustomPrompt | None:
+        """Return the prompt in force: the agent's, else its team's, else the instance's; None: the built-in alone."""
+        ...
+
+
+class Generations(Protocol):
+    """How rows came about: the runs, newest first. It names rows and owners, and holds no contents."""
+
+    def page(
+        self, instance: str, where: GenerationFilter, before: tuple[Instant, int] | None, limit: int
+    ) -> tuple[Generation, ...]: ...
+    def one(self, instance: str, run_id: int) -> Generation | None: ...
+    def of_output(self, instance: str, layer: Layer, seq: int) -> tuple[Generation, ...]:
+        """Return the runs that wrote or touched a row, newest first, each with its output of that row alone."""
+        ...
+
+    def names(self, instance: str, layer: EvidenceLayer, seqs: Collection[int]) -> Mapping[int, RowName]:
+        """Return what rows are called; those that are gone or another instance's are left out."""
+        ...
+
+    def rows(self, instance: str, layer: Layer, record_id: str) -> tuple[int, ...]:
+        """Return the rows of a memory or a document in all its versions, the newest first."""
+        ...
+
+    def prune(self, before: Instant) -> int:
+        """Forget failed runs that ended before; return how many went."""
+        ...
+
+
+class Spendings(Protocol):
+    """What models cost, by instance, day, owner and role."""
+
+    def add(self, spending: Spending) -> None: ...
+    def used_tokens(self, instance: str, day: str) -> int: ...
+    def lines(self, instance: str, first_day: str, last_day: str) -> tuple[Spending, ...]: ...
 
 
 class Erasure(Protocol):
@@ -306,6 +452,12 @@ class Repositories(Protocol):
     def profiles(self) -> Profiles: ...
     @property
     def jobs(self) -> Jobs: ...
+    @property
+    def prompts(self) -> Prompts: ...
+    @property
+    def generations(self) -> Generations: ...
+    @property
+    def spending(self) -> Spendings: ...
     @property
     def erasure(self) -> Erasure: ...
     @property

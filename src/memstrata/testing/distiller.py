@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
@@ -15,11 +15,12 @@ from memstrata.distill.protocol import (
     MessageBatch,
     PersonaDraft,
     PersonaRequest,
+    ResolveRequest,
     SceneDraft,
     SceneRequest,
     SceneWrite,
 )
-from memstrata.records import MemoryDraft, MemoryRecord, Origin, Poison, Retry
+from memstrata.records import MemoryDraft, Origin, Poison, Retry
 
 __all__ = ["EchoDistiller", "Stage"]
 
@@ -66,13 +67,11 @@ class EchoDistiller:
         )
         return Extraction(drafts, "notes")
 
-    async def resolve(
-        self, drafts: Sequence[MemoryDraft], candidates: Sequence[Sequence[MemoryRecord]]
-    ) -> Decisions | Retry | Poison:
+    async def resolve(self, request: ResolveRequest) -> Decisions | Retry | Poison:
         failure = await self._enter("resolve")
         if failure is not None:
             return failure
-        return Decisions(tuple(Decision("store", draft) for draft in drafts))
+        return Decisions(tuple(Decision("store", draft) for draft in request.drafts))
 
     async def consolidate(self, request: SceneRequest) -> SceneDraft | Retry | Poison:
         failure = await self._enter("consolidate")

@@ -138,10 +138,12 @@ Script = Answer | Callable[[RecordedRequest], Answer]
 
 class ScriptedLLM:
     """The server. Scripts are looked through in the order they were given; the first that matches and has answers left
-    gives one. `always` comes after all of them, the newest first.
+    gives one. `always` comes after all of them, the newest first. `port` 0 takes a free one; with the port of one that has
+    ended, a model comes back where it was.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
+        self.port = port
         self.requests: list[RecordedRequest] = []
         self._scripts: list[tuple[Matcher, deque[Script]]] = []
         self._always: list[tuple[Matcher, Script]] = []
@@ -198,10 +200,10 @@ class ScriptedLLM:
         app.router.add_post("/v1/messages", self._messages)
         self._runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=1.0)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
+        site = web.TCPSite(self._runner, "127.0.0.1", self.port, reuse_address=True)
         await site.start()
-        host, port = self._runner.addresses[0][:2]
-        self._url = f"http://{host}:{port}/v1"
+        host, self.port = self._runner.addresses[0][:2]
+        self._url = f"http://{host}:{self.port}/v1"
         return self
 
     async def __aexit__(self, *_: object) -> None:

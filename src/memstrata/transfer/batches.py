@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from memstrata.clock import to_iso
+from memstrata.text.split import split
 from memstrata.transfer import identity
 from memstrata.transfer.conversation import ImportedMessage, ImportedSession, ImportFile
-from memstrata.transfer.split import split
 
 __all__ = ["ImportBatch", "batches"]
 

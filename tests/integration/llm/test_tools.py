@@ -151,3 +151,60 @@ async def test_a_failing_call_ends_it_and_counts_all_that_was_spent(
     with pytest.raises(errors.ServerFailed) as caught:
         await run_tools(provider(), ask_for(), Shelf())
     assert caught.value.usage.total_tokens == 15
+
+
+async def test_a_final_word_beside_calls_that_succeed_saves_the_last_call(
+    model: ScriptedLLM, provider: Build, ask_for: Request
+) -> None:
+    model.script("extract", Reply("<think>FINISHED?</think>That is all.\n**FINISHED**", tool_calls=(read("a"),)))
+    end = await run_tools(provider(), ask_for(), Shelf(), final_word="FINISHED")
+    assert (end.stop, end.steps, len(model.requests)) == ("answered", 1, 1)
+    assert [message.role for message in end.messages] == ["user", "assistant", "tool"]
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("FINISHED", "z"),  # the call fails
+        ("I have FINISHED", "a"),
+        ("finished", "a"),
+        ("<think>\nFINISHED\n</think>", "a"),
+        ("", "a"),
+    ],
+)
+async def test_a_final_word_that_is_not_one_ends_nothing(
+    model: ScriptedLLM, provider: Build, ask_for: Request, text: str, path: str
+) -> None:
+    model.script("extract", Reply(text, tool_calls=(read(path),)), Reply("done"))
+    end = await run_tools(provider(), ask_for(), Shelf(), final_word="FINISHED")
+    assert (end.stop, end.text, len(model.requests)) == ("answered", "done", 2)
+
+
+async def test_without_a_final_word_agreed_on_none_is_looked_for(
+    model: ScriptedLLM, provider: Build, ask_for: Request
+) -> None:
+    model.script("extract", Reply("FINISHED", tool_calls=(read("a"),)), Reply("done"))
+    assert (await run_tools(provider(), ask_for(), Shelf())).steps == 2
+
+
+@WIRES
+async def test_a_call_with_too_long_arguments_is_not_made_and_not_sent_back(
+    model: ScriptedLLM, provider: Build, ask_for: Request, dialect: str
+) -> None:
+    model.script("extract", Reply(tool_calls=(read("x" * 50_000, 1), read("a", 2))), Reply("done"))
+    shelf = Shelf()
+    limits = LoopLimits(argument_bytes=1_000)
+    end = await run_tools(provider(dialect_name=dialect), ask_for(), shelf, limits)
+    assert end.stop == "answered"
+    assert shelf.asked == [{"path": "a"}]
+    assert "at most 1000 fit" in results(model.requests[1])[0]
+    assert len(model.requests[1].raw) < 3_000
+    assert len(end.uses[0].arguments) < 1_100
+
+
+async def test_an_empty_answer_leaves_no_empty_turn_behind(
+    model: ScriptedLLM, provider: Build, ask_for: Request
+) -> None:
+    model.script("extract", Reply(tool_calls=(read("a"),)), Reply(""))
+    end = await run_tools(provider(), ask_for(), Shelf())
+    assert (end.stop, end.text, end.messages[-1].role) == ("answered", "", "tool")

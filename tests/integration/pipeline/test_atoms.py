@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memstrata.distill.protocol import Decision, Decisions, Extraction, MessageBatch
+from memstrata.distill.protocol import Decision, Decisions, Extraction, MessageBatch, ResolveRequest
 from memstrata.memory import Memory, MessageInput
 from memstrata.records import MemoryDraft, MemoryRecord, NewMemory, Scope
 from memstrata.testing import EchoDistiller, FakeClock
@@ -486,9 +486,9 @@ class Proposer(EchoDistiller):
             return Extraction(tuple(replace(draft, **self.draft) for draft in answer.drafts), answer.scene_name)
         return answer
 
-    async def resolve(self, drafts: Sequence[MemoryDraft], candidates: Sequence[Sequence[MemoryRecord]]) -> Any:
-        answer = await super().resolve(drafts, candidates)
-        self.candidates += candidates
+    async def resolve(self, request: ResolveRequest) -> Any:
+        answer = await super().resolve(request)
+        self.candidates += request.candidates
         if self.targets and isinstance(answer, Decisions):
-            return Decisions(tuple(Decision("update", draft, self.targets) for draft in drafts))
+            return Decisions(tuple(Decision("update", draft, self.targets) for draft in request.drafts))
         return answer

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from memstrata.clock import from_iso
-from memstrata.distill.protocol import Decision, Decisions
+from memstrata.distill.protocol import Decision, Decisions, ResolveRequest
 from memstrata.distill.rules import RulesDistiller
 from memstrata.memory import Memory, MessageInput
-from memstrata.records import MemoryDraft, MemoryRecord, Scope
+from memstrata.records import Scope
 from memstrata.settings import MirrorSettings, Settings
 
 Eventually = Callable[[Callable[[], bool | Awaitable[bool]]], Awaitable[None]]
@@ -48,13 +48,14 @@ class Hesitant(RulesDistiller):
         self.let_go = asyncio.Event()
         self.decided: list[str] = []
 
-    async def resolve(self, drafts: Sequence[MemoryDraft], candidates: Sequence[Sequence[MemoryRecord]]) -> Decisions:
+    async def resolve(self, request: ResolveRequest) -> Decisions:
+        drafts = request.drafts
         self.decided += [draft.content for draft in drafts]
         if "Lisbon" in drafts[0].content and not self.let_go.is_set():
             self.held.set()
             await self.let_go.wait()
             return Decisions(tuple(Decision("store", draft) for draft in drafts))  # in view of an empty store
-        return await super().resolve(drafts, candidates)
+        return await super().resolve(request)
 
 
 async def test_decisions_made_in_view_of_memories_that_changed_meanwhile_are_made_again(

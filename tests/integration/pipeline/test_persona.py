@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any
 
-from memstrata.distill.protocol import SceneDraft, SceneRequest
+from memstrata.distill.protocol import PersonaDraft, PersonaRequest, SceneDraft, SceneRequest
 from memstrata.memory import Memory, MessageInput
 from memstrata.records import Scope
 from memstrata.testing import EchoDistiller, FakeClock
@@ -93,15 +93,70 @@ async def test_a_portrait_that_lost_its_text_is_drawn_again(
         assert await body(memory, scope) == "A person with 2 notes."
 
 
-async def test_a_persona_that_was_there_before_the_first_scenes_is_drawn_from_them(
+async def test_a_portrait_that_a_person_wrote_stays_and_the_pipelines_is_a_proposal_in_its_history(
     open_memory: Open, scope: Scope, clock: FakeClock, distiller: EchoDistiller, settled: Settled
 ) -> None:
-    async with open_memory() as memory:
-        await memory.write_persona(scope, "Brought along from elsewhere.")
+    async with open_memory(l2_min_interval_seconds=0) as memory:
+        human = await memory.write_persona(scope, "Brought along from elsewhere.")
         await one_round(memory, scope, clock, settled, 1)
 
         assert distiller.calls["portray"] == 1
-        assert await body(memory, scope) == "A person with 1 notes."
+        assert await memory.persona(scope) == human
+        proposed, by_hand = await memory.persona_history(scope)
+        assert (proposed.document.body, proposed.proposal) == ("A person with 1 notes.", True)
+        assert (by_hand.document, by_hand.valid_to) == (human, None)
+        layer = (await memory.status(scope)).layers["l3"]
+        assert (layer.pending, layer.last_outcome) == (0, "items")
+
+        await one_round(memory, scope, clock, settled, 2)
+        assert distiller.calls["portray"] == 1  # it counts as done
+
+
+async def test_the_same_proposal_is_not_made_twice(
+    open_memory: Open, scope: Scope, clock: FakeClock, settled: Settled
+) -> None:
+    same = Asking()
+    async with open_memory(distiller=same, l2_min_interval_seconds=0) as memory:
+        await memory.write_persona(scope, "Written by hand.")
+        await one_round(memory, scope, clock, settled, 1)
+        same.reason, same.portrait = "again", "A person with 1 notes."
+        await one_round(memory, scope, clock, settled, 2)
+
+        assert same.calls["portray"] == 2
+        assert len(await memory.persona_history(scope)) == 2
+        assert (await memory.status(scope)).layers["l3"].last_outcome == "nothing"
+
+
+async def test_the_distiller_is_told_why_and_which_scenes_no_portrait_has_seen(
+    open_memory: Open, scope: Scope, clock: FakeClock, settled: Settled
+) -> None:
+    asking = Asking()
+    async with open_memory(distiller=asking, l2_min_interval_seconds=0) as memory:
+        asking.path = "tea.md"
+        await one_round(memory, scope, clock, settled, 1)
+        asking.path, asking.reason = "rain.md", "moved to another city"
+        await one_round(memory, scope, clock, settled, 2)
+        asking.path, asking.reason = "tea.md", ""
+        await memory.add(scope, "s3", [MessageInput("user", fact(3))])
+        await memory.flush(scope)
+
+        assert [(request.reason, sorted(request.changed)) for request in asking.requests] == [
+            ("cold start", ["tea.md"]),
+            ("asked for by L2: moved to another city", ["rain.md"]),
+            ("flush", ["tea.md"]),
+        ]
+
+
+async def test_a_long_portrait_by_hand_may_be_called_right(
+    open_memory: Open, scope: Scope, clock: FakeClock, settled: Settled
+) -> None:
+    """What a person wrote is not held to the pipeline's limit, so L3 does not fail on it for ever."""
+    asking = Asking()
+    asking.portrait = " ".join(fact(number) for number in range(200))
+    async with open_memory(distiller=asking) as memory:
+        await memory.write_persona(scope, asking.portrait)
+        await one_round(memory, scope, clock, settled, 1)
+        assert (await memory.status(scope)).layers["l3"].last_outcome == "nothing"
 
 
 async def test_scenes_alone_are_no_reason(
@@ -191,10 +246,23 @@ async def test_a_profile_per_user_is_kept_apart_where_that_is_set(
 
 
 class Asking(EchoDistiller):
-    """Asks for a portrait while it has a reason."""
+    """Asks for a portrait while it has a reason; writes the scene and the portrait that a test names."""
 
     reason = ""
+    path = "notes.md"
+    portrait = ""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.requests: list[PersonaRequest] = []
 
     async def consolidate(self, request: SceneRequest) -> Any:
         draft = await super().consolidate(request)
-        return replace(draft, persona_request=self.reason) if isinstance(draft, SceneDraft) else draft
+        if not isinstance(draft, SceneDraft):
+            return draft
+        return replace(draft, writes=(replace(draft.writes[0], path=self.path),), persona_request=self.reason)
+
+    async def portray(self, request: PersonaRequest) -> Any:
+        self.requests.append(request)
+        draft = await super().portray(request)
+        return replace(draft, body=self.portrait or draft.body) if isinstance(draft, PersonaDraft) else draft

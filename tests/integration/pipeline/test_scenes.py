@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from memstrata.distill.protocol import SceneDraft, SceneRequest, SceneWrite
 from memstrata.memory import Memory, MessageInput
-from memstrata.records import Scope
+from memstrata.records import Provenance, RunOutput, RunRecord, Scope
+from memstrata.store.protocol import Repositories
+from memstrata.store.sqlite.store import SqliteStore
 from memstrata.testing import EchoDistiller, FakeClock
 
 Open = Callable[..., AbstractAsyncContextManager[Memory]]
@@ -92,6 +97,93 @@ async def test_a_long_line_of_memories_is_consumed_in_portions(
         await settled(memory, scope)
         assert (await memory.status(scope)).layers["l2"].pending == 0
         assert distiller.calls["consolidate"] == 2
+
+
+async def test_memories_that_a_run_did_not_look_at_wait_for_the_next(
+    open_memory: Open, scope: Scope, clock: FakeClock, tmp_path: Path, settled: Settled
+) -> None:
+    writer = Writer()
+    async with open_memory(distiller=writer, l2_min_interval_seconds=900) as memory:
+        writer.draft = lambda request: SceneDraft(
+            (SceneWrite("tea.md", f"Seen: {len(request.memories)}", "", (request.memories[0].seq,)),),
+            unseen=tuple(one.seq for one in request.memories[2:]),
+        )
+        await memory.add(scope, "s1", [MessageInput("user", f"{word} is here") for word in ("tea", "rain", "moon")])
+        await settled(memory, scope)
+        clock.advance(10)
+        await settled(memory, scope)
+        assert (await memory.status(scope)).layers["l2"].pending == 1
+
+    run = (await kept_rows(tmp_path, scope)).run
+    assert (run.from_seq, run.to_seq) == (1, 2)
+
+    async with open_memory(distiller=writer, l2_min_interval_seconds=900) as memory:
+        clock.advance(900)
+        await settled(memory, scope)
+        assert (await memory.status(scope)).layers["l2"].pending == 0
+        scene = await memory.read_scene(scope, "tea.md")
+        assert scene is not None
+        assert scene.body == "Seen: 1"
+
+
+async def test_a_run_that_looked_at_nothing_is_tried_again(open_memory: Open, scope: Scope, settled: Settled) -> None:
+    writer = Writer()
+    async with open_memory(distiller=writer, l2_delay_seconds=0) as memory:
+        writer.draft = lambda request: SceneDraft(
+            (SceneWrite("tea.md", "Tea.", "", (request.memories[0].seq,)),),
+            unseen=tuple(one.seq for one in request.memories),
+        )
+        await memory.add(scope, "s1", [MessageInput("user", "I drink green tea")])
+        await settled(memory, scope)
+        assert (await memory.status(scope)).layers["l2"].last_outcome == "retry"
+        assert await memory.scenes(scope) == ()
+
+
+async def test_how_a_scene_came_about_is_kept_with_the_run(open_memory: Open, scope: Scope, tmp_path: Path) -> None:
+    writer = Writer()
+    made = Provenance("a-model", notes=("write 'x': refused",))
+    async with open_memory(distiller=writer, l2_min_interval_seconds=0) as memory:
+        drafts: list[tuple[str, tuple[str, ...]]] = [("tea.md", ()), ("rain.md", ()), ("tea.md", ("rain.md",))]
+        for number, (path, absorbs) in enumerate(drafts):
+            write = SceneWrite(path, f"Text {number}", "", (number + 1,), absorbs)
+            writer.draft = partial(_always, SceneDraft((write,), provenance=made))
+            await memory.add(scope, f"s{number}", [MessageInput("user", f"fact number {number}")])
+            await memory.flush(scope)
+
+    kept = await kept_rows(tmp_path, scope)
+    assert kept.run.provenance == made
+    (newest, oldest), (rain,) = kept.versions["tea.md"], kept.versions["rain.md"]
+    assert kept.run.outputs == (RunOutput("l2", newest, "write", (3,), (oldest, rain)),)
+
+
+def _always(draft: SceneDraft, _: SceneRequest) -> SceneDraft:
+    return draft
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a closed memory has left: the run that wrote tea.md last, and row numbers by path, newest version first."""
+
+    run: RunRecord
+    versions: dict[str, tuple[int, ...]]
+
+
+async def kept_rows(folder: Path, scope: Scope) -> Kept:
+    profile = scope.profile("agent")
+
+    def work(r: Repositories) -> Kept:
+        versions = {
+            path: tuple(document.seq for document, _ in r.profiles.versions(profile, "scene", path))
+            for path in ("tea.md", "rain.md")
+        }
+        (generation,) = r.generations.of_output(scope.instance, "l2", versions["tea.md"][0])
+        return Kept(generation.run, versions)
+
+    store = await SqliteStore.open(folder)
+    try:
+        return await store.read(work)
+    finally:
+        await store.close()
 
 
 async def test_heat_and_times_of_a_scene_are_counted_by_code(open_memory: Open, scope: Scope, clock: FakeClock) -> None:

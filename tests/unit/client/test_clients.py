@@ -21,6 +21,7 @@ ROW = {
     "created_at": "2026-01-02T03:04:05.000Z",
 }
 TEXT = {"path": "home.md", "content": "# Home", "version": 3}
+RUN = {"id": "home.md", "version": "v3", "action": "write", "model": "m", "prompt": {"id": "mp-1", "version": "v2"}}
 LAYERS = {name: {"pending": 0, "state": "idle", "next_due_at": None} for name in ("l1", "l2", "l3")}
 ANSWERS: dict[str, dict[str, Any]] = {
     "/v3/conversation/add": {"accepted_ids": ["msg-1"], "accepted_versions": ["v1"], "total_count": 1},
@@ -42,10 +43,37 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "/v3/core/read": {"content": None, "created_at": None, "updated_at": None},
     "/v3/core/write": {"version": 5},
     "/v3/recall": {"items": [{**ROW, "score": 0.7}], "persona": {"content": "# Maya"}, "prepend_context": "<memories>"},
-    "/v3/trace": {"memory": ROW, "messages": [], "replaced": [], "scenes": [], "persona": None},
+    "/v3/trace": {
+        "memory": ROW,
+        "messages": [],
+        "replaced": [],
+        "scenes": [],
+        "persona": {"content": "# Maya"},
+        "scene": {"path": "home.md"},
+        "memories": [{**ROW, "messages": [{"id": "msg-1", "role": "user", "content": "hi"}]}],
+    },
+    "/v3/atomic/history": {"items": [{**ROW, "version": "v2", "live": True, "superseded_by": None}], "total": 1},
+    "/v3/atomic/undo": {"items": [{**ROW, "version": "v3"}], "total": 1},
+    "/v3/scenario/history": {"items": [{**TEXT, "version": "v3", "live": False, "generation": [RUN]}], "total": 1},
+    "/v3/scenario/restore": {"path": "home.md", "version": "v6"},
+    "/v3/core/history": {"items": [], "total": 0},
+    "/v3/core/restore": {"version": "v7"},
     "/v3/pipeline/status": {"layers": LAYERS, "idle": True, "distiller": "rules"},
     "/v3/pipeline/flush": {"layers": LAYERS, "idle": True, "distiller": "rules"},
     "/v3/pipeline/retry": {"retried": 3},
+    "/v3/pipeline/spending": {
+        "items": [
+            {
+                "day": "2026-01-02",
+                "role": "extract",
+                "calls": 2,
+                "prompt_tokens": 10,
+                "completion_tokens": 3,
+                "cached_tokens": 4,
+                "estimated": False,
+            }
+        ]
+    },
     "/v2/pipeline/status": {"l1": {"queued": 1, "running": 0, "idle": False}},
 }
 VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
@@ -58,18 +86,27 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "count_memories": ((), {}),
     "search": (("home",), {}),
     "update_memory": (("m_1", "Lives in Porto"), {"scene_name": "Home"}),
+    "history": (("m_1",), {}),
+    "undo": (("m_1",), {}),
     "delete_memories": ((["m_1"],), {}),
     "scenes": ((), {"prefix": "ho"}),
     "read_scene": (("home.md",), {}),
     "write_scene": (("home.md", "# Home"), {"summary": "x"}),
     "remove_scene": (("home.md",), {}),
+    "scene_history": (("home.md",), {}),
+    "restore_scene": (("home.md", 3), {}),
     "persona": ((), {}),
+    "persona_history": ((), {}),
+    "restore_persona": ((2,), {}),
     "write_persona": (("# Maya",), {}),
     "recall": (("home",), {"include": ["memories"]}),
     "trace": (("m_1",), {}),
+    "trace_scene": (("home.md",), {}),
+    "trace_persona": (("likes tea",), {}),
     "status": ((), {}),
     "flush": ((), {"wait_seconds": 1.0}),
     "retry": ((), {}),
+    "spending": ((), {"days": 2}),
     "load": ((), {}),
     "health": ((), {}),
 }
@@ -153,7 +190,19 @@ def test_answers_are_typed() -> None:
         assert recalled.persona is not None
         assert (recalled.prepend_context, recalled.persona.content, recalled.scenes) == ("<memories>", "# Maya", ())
         assert memory.trace("m_1").memory.id == "m_1"
+        assert memory.trace_scene("home.md").supports[0].messages[0].id == "msg-1"
+        assert memory.trace_persona().persona.content == "# Maya"
+        assert memory.history("m_1")[0].live
+        assert (memory.undo("m_1")[0].version, memory.restore_scene("home.md", 3), memory.restore_persona(2)) == (
+            3,
+            6,
+            7,
+        )
+        (run,) = memory.scene_history("home.md")[0].derivations
+        assert (run.version, run.prompt_id, run.prompt_version, memory.persona_history()) == (3, "mp-1", 2, ())
         assert memory.status().layers["l1"].state == "idle"
+        (line,) = memory.spending(days=2)
+        assert (line.role, line.calls, line.cached_tokens) == ("extract", 2, 4)
         assert (memory.retry(), memory.load()["l1"].queued, memory.health().status) == (3, 1, "ok")
 
 

@@ -6,7 +6,16 @@ import re
 
 import pytest
 
-from memstrata.ids import file_name, memory_id, message_id, request_id
+from memstrata.ids import (
+    document_id,
+    file_name,
+    memory_id,
+    message_id,
+    prompt_id,
+    request_id,
+    setting_id,
+    setting_log_id,
+)
 
 HOSTILE = [
     *(
@@ -68,3 +77,28 @@ def test_different_ids_have_different_names_even_where_case_and_form_do_not_coun
 def test_a_name_that_was_made_is_not_another_ids_name() -> None:
     made = file_name("a/b")
     assert file_name(made) != made
+
+
+def test_prompts_have_random_ids_and_their_bindings_those_of_their_targets() -> None:
+    assert re.fullmatch(r"mp-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", prompt_id())
+    assert len({prompt_id() for _ in range(1_000)}) == 1_000
+    assert setting_id("", "", "l1") == "mps:i:l1"
+    assert setting_id("home", "", "l2") == "mps:t:4ea140588150773ce3aace786aeef7f4:l2"
+    assert setting_id("home", "assistant", "l3") == "mps:a:05aba397c9aeee59052d946a5f4352a2:l3"
+
+
+def test_a_line_of_the_bindings_history_keeps_its_id() -> None:
+    assert setting_log_id("default", 7) == setting_log_id("default", 7)
+    assert re.fullmatch(r"mpsl-[0-9a-f-]{36}", setting_log_id("default", 7))
+    assert len({setting_log_id(instance, seq) for instance in ("a", "b") for seq in (1, 2)}) == 4
+
+
+def test_a_document_has_one_id_and_no_other_document_has_it() -> None:
+    parts = ("default", "home", "assistant", "", "scene", "home.md")
+    others = [
+        tuple(part + "x" if place == changed else part for place, part in enumerate(parts)) for changed in range(6)
+    ]
+
+    assert re.fullmatch(r"profile:v1:[0-9a-f]{64}", document_id(*parts))
+    assert document_id(*parts) == document_id(*parts)
+    assert len({document_id(*parts), *(document_id(*other) for other in others)}) == 7

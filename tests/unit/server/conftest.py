@@ -11,7 +11,9 @@ import pytest
 from memstrata.memory import Cleared
 from memstrata.records import (
     Deletion,
+    Derivation,
     Document,
+    DocumentVersion,
     Evidence,
     Found,
     Health,
@@ -19,11 +21,17 @@ from memstrata.records import (
     LayerLoad,
     LayerStatus,
     MemoryRecord,
+    MemoryVersion,
     Message,
     Page,
+    PersonaEvidence,
     PipelineStatus,
+    PromptRef,
     Recall,
     Receipt,
+    SceneEvidence,
+    Support,
+    VersionRef,
 )
 from memstrata.server import create_app
 from memstrata.settings import ServerSettings
@@ -54,6 +62,9 @@ SCENE = Document(
     1, "scene", "home.md", 3, "## Home\n", "Where Maya lives", 2, "rules", 1_767_323_045_000, 1_767_323_046_000
 )
 PERSONA = Document(2, "persona", "persona.md", 1, "# Maya", "", 1, "rules", 1_767_323_045_000, 1_767_323_046_000)
+DERIVATION = Derivation(
+    VersionRef("home.md", 3), 9, 1_767_323_046_000, "write", "m", "chat", PromptRef("mp-1", 2, "team"), "why", ("d2",)
+)
 LAYER = LayerStatus(pending=0, state="idle")
 
 
@@ -83,11 +94,20 @@ class FakeMemory:
             "recall": Recall(
                 (Hit(MEMORY, 0.8, {}),), PERSONA, (SCENE,), "<memories>", "<persona>", ("vector: none",), 1.5
             ),
-            "trace": Evidence(MEMORY, (MESSAGE,), (), (SCENE,), PERSONA),
+            "trace": Evidence(MEMORY, (MESSAGE,), (), (SCENE,), PERSONA, (DERIVATION,)),
+            "trace_scene": SceneEvidence(SCENE, (Support(MEMORY, (MESSAGE,)),), (DERIVATION,)),
+            "trace_persona": PersonaEvidence(PERSONA, "tea", (SCENE,), (Support(MEMORY, (MESSAGE,)),), (DERIVATION,)),
+            "history": (MemoryVersion(MEMORY, None, ("msg-1",), False, (DERIVATION,)),),
+            "undo": (MEMORY,),
+            "scene_history": (DocumentVersion(SCENE, None, False, (DERIVATION,)),),
+            "restore_scene": SCENE,
+            "persona_history": (DocumentVersion(PERSONA, 1_767_323_047_000, True, ()),),
+            "restore_persona": PERSONA,
             "clear": (Cleared("chat_memory-t-a", Deletion(messages=4, memories=3, documents=2)),),
             "status": PipelineStatus({"l1": LAYER, "l2": LAYER, "l3": LAYER}, (), True, "rules"),
             "flush": PipelineStatus({"l1": LAYER, "l2": LAYER, "l3": LAYER}, (), True, "rules"),
             "retry": 2,
+            "spending": (),
             "load": {"l1": LayerLoad(1, 0, 0), "l2": LayerLoad(0, 0, 0), "l3": LayerLoad(0, 1, 0)},
             "health": Health("ok", 12.7, {}),
         }

@@ -7,6 +7,7 @@ import pytest
 
 from memstrata.capture import MessageInput
 from memstrata.records import (
+    BudgetState,
     Deletion,
     Found,
     Job,
@@ -17,6 +18,9 @@ from memstrata.records import (
     Receipt,
     Scope,
     SessionTarget,
+    Spending,
+    SpendKey,
+    Usage,
 )
 
 SCOPE = Scope("default", "t", "a", "u")
@@ -385,7 +389,8 @@ async def test_status_shows_layers_and_jobs(api: httpx.AsyncClient, memory: Any)
         Job("l1", SessionTarget(1, SCOPE, "s1"), "waiting", LISBON, 1, "model timed out"),
         Job("l2", ProfileTarget(2, Profile("default", "t", "a")), "dead", LISBON, 5, "no"),
     )
-    memory.answers["status"] = PipelineStatus({"l1": layer}, jobs, False, "rules")
+    budget = BudgetState(12, 10, LISBON)
+    memory.answers["status"] = PipelineStatus({"l1": layer}, jobs, False, "rules", budget)
 
     answer = await data(api, "/v3/pipeline/status")
 
@@ -396,6 +401,13 @@ async def test_status_shows_layers_and_jobs(api: httpx.AsyncClient, memory: Any)
         "last_run_at": None,
         "last_outcome": "retry",
         "last_error": "model timed out",
+        "parked": 0,
+    }
+    assert answer["budget"] == {
+        "used_tokens": 12,
+        "limit_tokens": 10,
+        "spent": True,
+        "resets_at": "2026-01-02T03:04:05.000Z",
     }
     assert [(job["kind"], job["state"], job.get("session_id")) for job in answer["jobs"]] == [
         ("l1", "waiting", "s1"),
@@ -415,6 +427,26 @@ async def test_flush_waits_as_long_as_it_is_told(
 
 async def test_retry_counts_the_jobs_put_back(api: httpx.AsyncClient) -> None:
     assert await data(api, "/v3/pipeline/retry") == {"retried": 2}
+
+
+async def test_spending_is_told_by_day_and_role_without_the_owner(api: httpx.AsyncClient, memory: Any) -> None:
+    key = SpendKey("default", "t", "a", "u", "extract", "2026-01-02")
+    memory.answers["spending"] = (Spending(key, Usage(100, 20, 40, 3)),)
+
+    answer = await data(api, "/v3/pipeline/spending", days=3)
+
+    assert memory.last == ("spending", (SCOPE,), {"days": 3})
+    assert answer["items"] == [
+        {
+            "day": "2026-01-02",
+            "role": "extract",
+            "calls": 3,
+            "prompt_tokens": 100,
+            "completion_tokens": 20,
+            "cached_tokens": 40,
+            "estimated": False,
+        }
+    ]
 
 
 async def test_the_load_names_nobodys_sessions_and_running_is_not_idle(api: httpx.AsyncClient) -> None:

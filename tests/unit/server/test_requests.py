@@ -5,11 +5,14 @@ import pytest
 
 from memstrata.errors import InvalidRequest
 from memstrata.server.envelope import UnreadableBody
-from memstrata.server.requests import ConversationAdd, ConversationSearch, RecallRequest, decode
+from memstrata.server.requests import ConversationAdd, ConversationSearch, RecallRequest, decode, decode_query
+from memstrata.server.strict import GenerationList, PromptSet
 
 ADD = msgspec.json.Decoder(ConversationAdd)
 SEARCH = msgspec.json.Decoder(ConversationSearch)
 RECALL = msgspec.json.Decoder(RecallRequest)
+LIST = msgspec.json.Decoder(GenerationList)
+SET = msgspec.json.Decoder(PromptSet)
 
 
 def problem(decoder: "msgspec.json.Decoder[Any]", body: bytes) -> str:
@@ -108,3 +111,44 @@ def test_an_unknown_part_of_recall_is_refused_with_the_known_ones() -> None:
 )
 def test_half_of_a_surrogate_pair_is_read_as_a_replacement_character(written: bytes, read: str) -> None:
     assert decode(SEARCH, b'{"query": "' + written + b'"}').query == read
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b'{"layer": "l1", "action": "clear", "user_id": "u"}', 'request: unrecognized key: "user_id"'),
+        (b'{"layer": "l1", "action": "replace"}', "action: expected one of apply, clear"),
+        (b'{"layer": "l9", "action": "clear"}', "layer: expected one of l1, l2, l3"),
+        (b'{"layer": "l1", "action": "clear", "agent_ids": ["a", ""]}', "agent_ids.1: expected str of length >= 1"),
+        (b"[]", "request: expected object, got array"),
+    ],
+)
+def test_a_strict_request_refuses_what_it_does_not_know(body: bytes, text: str) -> None:
+    assert problem(SET, body) == text
+
+
+def test_a_query_string_is_read_as_the_request_that_a_body_would_be() -> None:
+    query = b"layer=l2&limit=5&cursor=%E8%AE%B0%E5%BF%86+x"
+
+    assert decode_query(LIST, query) == GenerationList(layer="l2", limit=5, cursor="记忆 x")
+    assert decode_query(LIST, b"") == GenerationList()
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        (b"offset=1", 'request: unrecognized key: "offset"'),
+        (b"limit=", "limit: expected int"),
+        (b"limit=5.5", "limit: expected int"),
+        (b"limit=101", "limit: expected int <= 100"),
+        (b"layer=", "layer: expected one of l1, l2, l3"),
+        (b"limit=5&limit=6", "request: a key of the query string is given more than once"),
+        (b"cursor=%ff", "request: the query string cannot be read"),
+        (b"cursor=\xff", "request: the query string cannot be read"),
+        (b"a=1&" * 40, "request: the query string cannot be read"),
+    ],
+)
+def test_a_query_string_that_cannot_be_meant_is_refused(query: bytes, text: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        decode_query(LIST, query)
+    assert str(caught.value).startswith(text)

@@ -32,10 +32,15 @@ def test_the_contracts_routes_are_all_there() -> None:
     }
     shared = {f"{noun}/{verb}" for noun, found in verbs.items() for verb in found}
     counts = {f"{noun}/count" for noun in verbs}
-    ours = {"recall", "trace", "pipeline/status", "pipeline/flush", "pipeline/retry"}
+    ours = {"recall", "trace", "pipeline/status", "pipeline/flush", "pipeline/retry", "pipeline/spending"}
+    ours |= {"atomic/history", "atomic/undo"}
+    ours |= {f"{noun}/{verb}" for noun in ("scenario", "core") for verb in ("history", "restore")}
+
+    prompts = {"create", "get", "update", "delete", "set", "setting/list", "log"}
+    logs = {f"memory-prompt/{verb}" for verb in prompts} | {f"memory-generation-log/{verb}" for verb in ("list", "get")}
 
     assert {route.path for route in ROUTES} == (
-        {f"/v3/{path}" for path in shared | counts | ours | {"chat-memory/clear"}}
+        {f"/v3/{path}" for path in shared | counts | ours | logs | {"chat-memory/clear"}}
         | {f"/v2/{path}" for path in shared | {"pipeline/status"}}
         | {"/health", "/metrics"}
     )
@@ -100,7 +105,24 @@ async def test_a_session_is_demanded_on_l0_and_l1_where_the_settings_say_always(
 
 
 @pytest.mark.parametrize("route", DATA, ids=name)
-async def test_only_post_reaches_it(api: httpx.AsyncClient, memory: Any, route: Route) -> None:
-    for method in ("GET", "PUT", "DELETE", "PATCH"):
-        assert (await api.request(method, route.path)).status_code == 404
+async def test_no_other_verb_reaches_it(api: httpx.AsyncClient, memory: Any, route: Route) -> None:
+    for method in ("GET", "PUT", "DELETE", "PATCH", "HEAD"):
+        if not (method == "GET" and route.takes_get):
+            assert (await api.request(method, route.path)).status_code == 404
     assert memory.calls == []
+
+
+def test_only_what_reads_prompts_and_generations_takes_get() -> None:
+    assert {route.path for route in ROUTES if route.takes_get} == {
+        "/v3/memory-prompt/get",
+        "/v3/memory-prompt/setting/list",
+        "/v3/memory-prompt/log",
+        "/v3/memory-generation-log/list",
+        "/v3/memory-generation-log/get",
+    }
+
+
+async def test_get_needs_a_bearer_and_an_instance_as_post_does(api: httpx.AsyncClient) -> None:
+    for route in (one for one in ROUTES if one.takes_get):
+        for header in ("authorization", "x-tdai-service-id"):
+            assert (await api.get(route.path, headers={header: " "})).status_code == 401

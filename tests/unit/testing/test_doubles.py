@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from memstrata.distill.protocol import Distiller, Extraction, MessageBatch
+from memstrata.distill.protocol import Distiller, Extraction, MessageBatch, ResolveRequest
 from memstrata.records import Message, Poison, Retry, Scope
 from memstrata.testing import EchoDistiller, FakeClock
 
@@ -75,7 +75,7 @@ async def test_a_paused_stage_waits_for_the_end_of_the_block(
     with distiller.paused("extract"):
         waiting = asyncio.ensure_future(distiller.extract(batch))
         await eventually(lambda: distiller.calls["extract"] == 1)
-        assert await distiller.resolve((), ()) is not None  # other stages go on
+        assert await distiller.resolve(ResolveRequest(batch.scope, "en", (), ())) is not None  # other stages go on
         assert not waiting.done()
     async with asyncio.timeout(20):
         assert isinstance(await waiting, Extraction)

@@ -5,7 +5,6 @@ Each answer loads its rules when it is first asked for: compiling their patterns
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, tzinfo
 
 from memstrata.distill.protocol import (
@@ -15,10 +14,11 @@ from memstrata.distill.protocol import (
     PersonaDraft,
     PersonaRequest,
     Poison,
+    ResolveRequest,
     SceneDraft,
     SceneRequest,
 )
-from memstrata.records import MemoryDraft, MemoryRecord, Origin
+from memstrata.records import Origin
 
 __all__ = ["RulesDistiller"]
 
@@ -40,11 +40,11 @@ class RulesDistiller:
 
         return extract_by_rules(batch, self._zone)
 
-    async def resolve(self, drafts: Sequence[MemoryDraft], candidates: Sequence[Sequence[MemoryRecord]]) -> Decisions:
+    async def resolve(self, request: ResolveRequest) -> Decisions:
         """Decide by equal words and equal slots; see `resolve`."""
         from memstrata.distill.rules.resolve import resolve_by_rules
 
-        return resolve_by_rules(drafts, candidates)
+        return resolve_by_rules(request.drafts, request.candidates)
 
     async def consolidate(self, request: SceneRequest) -> SceneDraft | Poison:
         """Write one scene per theme; see `consolidate`."""

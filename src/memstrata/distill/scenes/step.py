@@ -1,7 +1,7 @@
 """L2: memories that no scene has seen yet are woven into scenes.
 
 Old scenes stay as they are until a checked draft takes their place in one transaction. Times, heat and META are written
-by code; what was consumed is exactly what was shown.
+by code; what was consumed is exactly what was shown, and what a draft calls unseen waits for the next run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,19 @@ from memstrata.distill.protocol import SceneDraft, SceneRequest, SceneView, Scen
 from memstrata.distill.run import StepContext, log_rejected
 from memstrata.distill.scenes.names import scene_file_name
 from memstrata.distill.validate import Rejected, valid_scene
-from memstrata.records import Lease, MemoryRecord, NewDocument, Poison, Profile, ProfileTarget, Retry, RunRecord
+from memstrata.records import (
+    CustomPrompt,
+    Lease,
+    MemoryRecord,
+    NewDocument,
+    Poison,
+    Profile,
+    ProfileTarget,
+    PromptTarget,
+    Retry,
+    RunOutput,
+    RunRecord,
+)
 from memstrata.store.protocol import Repositories
 from memstrata.text.language import main_language
 
@@ -28,6 +40,7 @@ MEMORIES_A_RUN = 50
 class _Snapshot:
     memories: tuple[MemoryRecord, ...]
     scenes: tuple[SceneView, ...]
+    custom: CustomPrompt | None
 
 
 class ScenesStep:
@@ -49,7 +62,13 @@ class ScenesStep:
         language = main_language(memory.content for memory in snapshot.memories)
         draft = await context.distiller.consolidate(
             SceneRequest(
-                target.profile, language, snapshot.memories, snapshot.scenes, context.settings.max_scenes, started
+                target.profile,
+                language,
+                snapshot.memories,
+                snapshot.scenes,
+                context.settings.max_scenes,
+                started,
+                snapshot.custom,
             )
         )
         if not isinstance(draft, SceneDraft):
@@ -58,11 +77,16 @@ class ScenesStep:
         log_rejected("l2", lease, rejected)
         removals = _removable(draft, writes, snapshot)
         if not writes and not removals:
-            return Retry("the run changed no scene" + (f": {rejected[0].reason}" if rejected else ""))
+            why = f": {rejected[0].reason}" if rejected else ""
+            return Retry(f"the run changed no scene{why}", provenance=draft.provenance)
+        if not _seen(draft, snapshot):
+            return Retry("the run looked at none of its memories", provenance=draft.provenance)
         if not await context.store.write(
             lambda r: self._commit(r, lease, target, snapshot, draft, writes, removals, started)
         ):
-            return Retry("scenes or their memories were changed by somebody else meanwhile")
+            return Retry(
+                "scenes or their memories were changed by somebody else meanwhile", provenance=draft.provenance
+            )
         return None
 
     def _commit(
@@ -86,26 +110,32 @@ class ScenesStep:
             return False
         now = context.clock.now()
         retired = 0
+        outputs: list[RunOutput] = []
         for write in writes:
-            old = live.get(write.path)
-            absorbed = [live[path] for path in write.absorbs]
+            replaced = [live[path] for path in (write.path, *write.absorbs) if path in live]
             # New 1, update +1, merge sum + 1: how often memory has met this theme.
-            heat = 1 + (old.heat if old else 0) + sum(document.heat for document in absorbed)
-            created = min([document.created_at for document in ([old] if old else []) + absorbed] or [now])
+            heat = 1 + sum(document.heat for document in replaced)
+            created = min([document.created_at for document in replaced] or [now])
             document = NewDocument(
                 "scene", write.path, write.body, write.summary, heat, context.distiller.origin, created, now,
                 write.memory_seqs,
             )  # fmt: skip
-            r.profiles.write(profile, document)
+            written = r.profiles.write(profile, document)
+            rows = tuple(document.seq for document in replaced)
+            outputs.append(RunOutput("l2", written.seq, "write", write.memory_seqs, rows))
             retired += sum(r.profiles.retire(profile, "scene", path, now) for path in write.absorbs)
         retired += sum(r.profiles.retire(profile, "scene", path, now) for path in removals)
-        r.profiles.mark_consumed(profile, [memory.seq for memory in snapshot.memories])
+        outputs += [RunOutput("l2", live[path].seq, "remove") for path in removals]
+        seen = _seen(draft, snapshot)
+        r.profiles.mark_consumed(profile, seen)
         r.profiles.scenes_done(profile, now)
         if draft.persona_request:
             r.profiles.request_persona(profile, draft.persona_request[:200])
-        first, last = snapshot.memories[0].seq, snapshot.memories[-1].seq
-        origin = context.distiller.origin
-        r.jobs.record(target, RunRecord("l2", "items", first, last, len(writes), retired, origin, started, now))
+        outcome = RunRecord(
+            "l2", "items", seen[0], seen[-1], len(writes), retired, context.distiller.origin, started, now, "",
+            draft.provenance, tuple(outputs),
+        )  # fmt: skip
+        r.jobs.record(target, outcome)
         self._end(r, lease, profile)
         return True
 
@@ -126,7 +156,14 @@ def scene_views(r: Repositories, profile: Profile) -> tuple[SceneView, ...]:
 
 
 def _snapshot(r: Repositories, profile: Profile) -> _Snapshot:
-    return _Snapshot(r.profiles.unconsumed(profile, MEMORIES_A_RUN), scene_views(r, profile))
+    custom = r.prompts.effective(PromptTarget(profile.instance, profile.team, profile.agent), "l2")
+    return _Snapshot(r.profiles.unconsumed(profile, MEMORIES_A_RUN), scene_views(r, profile), custom)
+
+
+def _seen(draft: SceneDraft, snapshot: _Snapshot) -> tuple[int, ...]:
+    """Return the memories that the distiller looked at."""
+    unseen = set(draft.unseen)
+    return tuple(memory.seq for memory in snapshot.memories if memory.seq not in unseen)
 
 
 def _removable(draft: SceneDraft, writes: Sequence[SceneWrite], snapshot: _Snapshot) -> tuple[str, ...]:

@@ -9,13 +9,14 @@ from memstrata.server.requests import (
     ClearRequest,
     MemoryCount,
     MemoryDelete,
+    MemoryNamed,
     MemoryQuery,
     MemorySearch,
     MemoryUpdate,
 )
-from memstrata.server.shapes import found_memory, memory
+from memstrata.server.shapes import found_memory, memory, restored_memory
 
-__all__ = ["clear", "count", "delete", "query", "search", "update"]
+__all__ = ["clear", "count", "delete", "query", "search", "undo", "update"]
 
 
 async def query(call: Call[MemoryQuery]) -> Data:
@@ -54,6 +55,12 @@ async def update(call: Call[MemoryUpdate]) -> Data:
     request = call.request
     changed = await call.memory.update_memory(call.scope, request.id, request.content, scene_name=request.background)
     return {"id": changed.memory_id, "version": f"v{changed.version}", "updated_at": to_iso(changed.updated_at)}
+
+
+async def undo(call: Call[MemoryNamed]) -> Data:
+    """Take back the last change of a memory; answer with what holds again."""
+    restored = await call.memory.undo(call.scope, call.request.id)
+    return {"items": [restored_memory(call.scope, item) for item in restored], "total": len(restored)}
 
 
 async def delete(call: Call[MemoryDelete]) -> Data:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from memstrata.clock import Instant, to_iso
-from memstrata.records import Job, LayerStatus, PipelineStatus, SessionTarget
+from memstrata.records import BudgetState, Job, LayerStatus, PipelineStatus, SessionTarget
 from memstrata.server.call import Call, InstanceCall
 from memstrata.server.envelope import Data
-from memstrata.server.requests import FlushRequest, Request
+from memstrata.server.requests import FlushRequest, Request, SpendingRequest
 
-__all__ = ["flush", "load", "retry", "status"]
+__all__ = ["flush", "load", "retry", "spending", "status"]
 
 FLUSH_SECONDS = 30.0
 
@@ -29,6 +29,26 @@ async def flush(call: Call[FlushRequest]) -> Data:
 async def retry(call: Call[Request]) -> Data:
     """Put this scope's dead letters back into the queue."""
     return {"retried": await call.memory.retry(call.scope)}
+
+
+async def spending(call: Call[SpendingRequest]) -> Data:
+    """Answer with what models cost this scope, by day and role."""
+    days = call.request.days or 7
+    lines = await call.memory.spending(call.scope, days=days)
+    return {
+        "items": [
+            {
+                "day": line.key.day,
+                "role": line.key.role,
+                "calls": line.usage.calls,
+                "prompt_tokens": line.usage.prompt_tokens,
+                "completion_tokens": line.usage.completion_tokens,
+                "cached_tokens": line.usage.cached_tokens,
+                "estimated": line.usage.estimated,
+            }
+            for line in lines
+        ]
+    }
 
 
 async def load(call: InstanceCall[Request]) -> Data:
@@ -53,6 +73,18 @@ def _status(state: PipelineStatus) -> Data:
         "jobs": [_job(job) for job in state.jobs],
         "idle": state.idle,
         "distiller": state.distiller,
+        "budget": _budget(state.budget),
+    }
+
+
+def _budget(budget: BudgetState | None) -> dict[str, Any] | None:
+    if budget is None:
+        return None
+    return {
+        "used_tokens": budget.used_tokens,
+        "limit_tokens": budget.limit_tokens,
+        "spent": budget.spent,
+        "resets_at": to_iso(budget.resets_at),
     }
 
 
@@ -64,6 +96,7 @@ def _layer(layer: LayerStatus) -> dict[str, Any]:
         "last_run_at": _time(layer.last_run_at),
         "last_outcome": layer.last_outcome,
         "last_error": layer.last_error,
+        "parked": layer.parked,
     }
 
 

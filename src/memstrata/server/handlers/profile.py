@@ -7,8 +7,17 @@ from memstrata.distill.scenes.meta import render_scene
 from memstrata.distill.scenes.names import check_path, check_prefix
 from memstrata.server.call import Call
 from memstrata.server.envelope import Data
-from memstrata.server.requests import CoreWrite, Request, SceneList, ScenePath, SceneWrite
-from memstrata.server.shapes import document, no_document, scene_entry
+from memstrata.server.requests import (
+    CoreRestore,
+    CoreWrite,
+    Request,
+    SceneList,
+    ScenePath,
+    SceneRestore,
+    SceneWrite,
+    version_number,
+)
+from memstrata.server.shapes import document, no_document, scene_entry, written_version
 
 __all__ = [
     "count_core",
@@ -17,6 +26,8 @@ __all__ = [
     "read_core",
     "read_scene",
     "remove_scene",
+    "restore_core",
+    "restore_scene",
     "write_core",
     "write_scene",
 ]
@@ -54,6 +65,13 @@ async def write_scene(call: Call[SceneWrite]) -> Data:
     }
 
 
+async def restore_scene(call: Call[SceneRestore]) -> Data:
+    """Write an old version of a scene anew, also of one that was removed."""
+    request = call.request
+    scene = await call.memory.restore_scene(call.scope, check_path(request.path), version_number(request.version))
+    return {"path": scene.path, **written_version(call.scope, scene)}
+
+
 async def remove_scene(call: Call[ScenePath]) -> None:
     """Remove a scene, or all under a path that ends in `/`. What is not there is no error."""
     await call.memory.remove_scene(call.scope, check_path(call.request.path))
@@ -75,6 +93,12 @@ async def write_core(call: Call[CoreWrite]) -> Data:
         "team_id": call.scope.team,
         "agent_id": call.scope.agent,
     }
+
+
+async def restore_core(call: Call[CoreRestore]) -> Data:
+    """Write an old version of the persona anew."""
+    persona = await call.memory.restore_persona(call.scope, version_number(call.request.version))
+    return written_version(call.scope, persona)
 
 
 async def count_core(call: Call[Request]) -> Data:

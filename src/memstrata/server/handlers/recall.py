@@ -1,4 +1,4 @@
-"""`/v3/recall` and `/v3/trace`: all layers at once, and why a memory exists. Ours, beyond the contract."""
+"""`/v3/recall`: what belongs into the next prompt, of all layers at once. Ours, beyond the contract."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any, get_args
 from memstrata.recall import Leg
 from memstrata.server.call import Call
 from memstrata.server.envelope import Data
-from memstrata.server.requests import RecallRequest, TraceRequest
-from memstrata.server.shapes import document, found_memory, memory, message, scene_entry
+from memstrata.server.requests import RecallRequest
+from memstrata.server.shapes import document, found_memory, scene_entry
 
-__all__ = ["recall", "trace"]
+__all__ = ["recall"]
 
 
 async def recall(call: Call[RecallRequest]) -> Data:
@@ -33,17 +33,3 @@ async def recall(call: Call[RecallRequest]) -> Data:
     if "scenes" in wanted:
         data["scenes"] = [scene_entry(scope, item) for item in found.scenes]
     return data
-
-
-async def trace(call: Call[TraceRequest]) -> Data:
-    """Answer with the chain of evidence of one memory: cited messages, replaced versions, and what was built on it."""
-    scope = call.scope
-    evidence = await call.memory.trace(scope, call.request.id)
-    persona = evidence.persona
-    return {
-        "memory": memory(scope, evidence.memory),
-        "messages": [message(scope, item) for item in evidence.messages],
-        "replaced": [memory(scope, item) for item in evidence.replaced],
-        "scenes": [scene_entry(scope, item) for item in evidence.scenes],
-        "persona": None if persona is None else document(scope, persona, persona.body),
-    }

@@ -39,11 +39,16 @@ INSERT INTO receipts (session_key, idempotency_key, payload, message_ids, create
 _PROGRESS = """
 SELECT warmup, cursor, scene_name, last_message_at,
   (SELECT count(*) FROM (SELECT 1 FROM messages WHERE session_key = s.id AND seq > s.cursor AND role = 'user' LIMIT ?2)),
-  (SELECT count(*) FROM (SELECT 1 FROM messages WHERE session_key = s.id AND seq > s.cursor LIMIT ?2))
+  (SELECT count(*) FROM (SELECT 1 FROM messages WHERE session_key = s.id AND seq > s.cursor LIMIT ?2)),
+  (SELECT count(*) FROM (SELECT 1 FROM parked WHERE session_key = s.id AND revived = 1 LIMIT ?2))
 FROM sessions s WHERE id = ?1
 """
 _UNDISTILLED = f"""
 SELECT {_COLUMNS} FROM {_FROM} WHERE m.session_key = ?1 AND m.seq > s.cursor ORDER BY m.seq LIMIT ?2
+"""
+_REVIVED = f"""
+SELECT {_COLUMNS} FROM parked p CROSS JOIN {_FROM} WHERE p.session_key = ?1 AND p.revived = 1 AND m.seq = p.message_seq
+ORDER BY m.seq LIMIT ?2
 """
 _BEFORE = f"""
 SELECT {_COLUMNS} FROM {_FROM} WHERE m.session_key = ?1 AND m.seq < ?2 ORDER BY m.seq DESC LIMIT ?3
@@ -51,10 +56,38 @@ SELECT {_COLUMNS} FROM {_FROM} WHERE m.session_key = ?1 AND m.seq < ?2 ORDER BY 
 _ADVANCE = "UPDATE sessions SET cursor = max(cursor, ?), warmup = ?, scene_name = ? WHERE id = ?"
 _PENDING = """
 SELECT s.id, s.session_id FROM sessions s WHERE s.scope_id = ?1 AND (?2 IS NULL OR s.session_id = ?2)
-  AND EXISTS (SELECT 1 FROM messages m WHERE m.session_key = s.id AND m.seq > s.cursor)
+  AND (EXISTS (SELECT 1 FROM messages m WHERE m.session_key = s.id AND m.seq > s.cursor)
+    OR EXISTS (SELECT 1 FROM parked p WHERE p.session_key = s.id AND p.revived = 1))
 """
 _PENDING_COUNT = """
-SELECT count(*) FROM sessions s JOIN messages m ON m.session_key = s.id AND m.seq > s.cursor
+SELECT (
+  SELECT count(*) FROM sessions s JOIN messages m ON m.session_key = s.id AND m.seq > s.cursor
+  WHERE s.scope_id = ?1 AND (?2 IS NULL OR s.session_id = ?2)
+) + (
+  SELECT count(*) FROM sessions s JOIN parked p ON p.session_key = s.id AND p.revived = 1
+  WHERE s.scope_id = ?1 AND (?2 IS NULL OR s.session_id = ?2)
+)
+"""
+_BY_RULES = "UPDATE sessions SET rules_from = coalesce(rules_from, ?) WHERE id = ?"
+_FROM_RULES = "UPDATE sessions SET cursor = rules_from - 1, rules_from = NULL WHERE rules_from IS NOT NULL"
+# What is distilled again anyway is not put aside as well.
+_UNPARK_FROM_RULES = """
+DELETE FROM parked WHERE message_seq IN (
+  SELECT p.message_seq FROM sessions s CROSS JOIN parked p ON p.session_key = s.id AND p.message_seq >= s.rules_from
+  WHERE s.rules_from IS NOT NULL
+)
+"""
+_PARK = """
+INSERT OR REPLACE INTO parked (message_seq, session_key, reason, parked_at)
+SELECT seq, session_key, ?, ? FROM messages WHERE seq = ? AND +session_key = ?
+"""
+_PARKED_SESSIONS = """
+SELECT DISTINCT s.id, s.session_id FROM sessions s JOIN parked p ON p.session_key = s.id WHERE s.scope_id = ?
+"""
+_REVIVE = "UPDATE parked SET revived = 1 WHERE session_key = ?"
+_UNPARK = "DELETE FROM parked WHERE message_seq = ? AND session_key = ?"
+_PARKED_COUNT = """
+SELECT count(*) FROM sessions s JOIN parked p ON p.session_key = s.id AND p.revived = 0
 WHERE s.scope_id = ?1 AND (?2 IS NULL OR s.session_id = ?2)
 """
 # `+` keeps the planner from walking the whole scope where single rows are asked for.
@@ -123,11 +156,13 @@ class SqliteConversations:
         rows = query(self._db, _PROGRESS, (target.key, count_up_to))
         if not rows:  # deleted meanwhile: nothing waits
             return SessionProgress(0, 0, 1, 0, "", 0)
-        warmup, cursor, scene_name, last_message_at, rounds, messages = rows[0]
+        warmup, cursor, scene_name, last_message_at, rounds, messages, revived = rows[0]
+        rounds, messages = (min(waiting + revived, count_up_to) for waiting in (rounds, messages))
         return SessionProgress(rounds, messages, warmup, cursor, scene_name, last_message_at)
 
     def undistilled(self, target: SessionTarget, limit: int) -> tuple[Message, ...]:
-        return tuple(Message(*row) for row in query(self._db, _UNDISTILLED, (target.key, limit)))
+        rows = query(self._db, _REVIVED, (target.key, limit)) or query(self._db, _UNDISTILLED, (target.key, limit))
+        return tuple(Message(*row) for row in rows)
 
     def before(self, target: SessionTarget, seq: int, limit: int) -> tuple[Message, ...]:
         rows = query(self._db, _BEFORE, (target.key, seq, limit))
@@ -135,6 +170,28 @@ class SqliteConversations:
 
     def advance(self, target: SessionTarget, cursor: int, warmup: int, scene_name: str) -> None:
         self._db.execute(_ADVANCE, (cursor, warmup, scene_name, target.key))
+
+    def distilled_by_rules(self, target: SessionTarget, first_seq: int) -> None:
+        self._db.execute(_BY_RULES, (first_seq, target.key))
+
+    def start_again_from_rules(self) -> int:
+        self._db.execute(_UNPARK_FROM_RULES)
+        self._db.execute(_FROM_RULES)
+        return self._db.changes()
+
+    def park(self, target: SessionTarget, message_seq: int, reason: str, now: Instant) -> None:
+        self._db.execute(_PARK, (reason, now, message_seq, target.key))
+
+    def revive(self, scope: Scope) -> tuple[SessionTarget, ...]:
+        rows = query(self._db, _PARKED_SESSIONS, (self._scopes.find(scope),))
+        self._db.executemany(_REVIVE, [(key,) for key, _ in rows])
+        return tuple(SessionTarget(key, scope, name) for key, name in rows)
+
+    def unpark(self, target: SessionTarget, message_seqs: Collection[int]) -> None:
+        self._db.executemany(_UNPARK, [(seq, target.key) for seq in message_seqs])
+
+    def parked_count(self, scope: Scope, session_id: str | None) -> int:
+        return int(query(self._db, _PARKED_COUNT, (self._scopes.find(scope), session_id))[0][0])
 
     def pending_sessions(self, scope: Scope, session_id: str | None) -> tuple[SessionTarget, ...]:
         rows = query(self._db, _PENDING, (self._scopes.find(scope), session_id))

@@ -31,10 +31,13 @@ WHERE s.scope_id = ? AND s.session_id {_IN} AND (?3 IS NULL OR m.task_id = ?3)
 _MEMORIES_BY_ID = f"""
 SELECT DISTINCT memory_id FROM memories WHERE scope_id = ? AND memory_id {_IN} AND (?3 IS NULL OR task_id = ?3)
 """
+# Upwards only what took the place of one and holds no longer: a merge that was taken apart quotes each of its parts.
 _CHAIN = """
 WITH RECURSIVE chain (seq) AS (
   SELECT seq FROM memories WHERE scope_id = ?1 AND memory_id = ?2
   UNION SELECT m.seq FROM memories m JOIN chain c ON m.superseded_by = c.seq
+  UNION SELECT h.seq FROM chain c CROSS JOIN memories m ON m.seq = c.seq CROSS JOIN memories h ON h.seq = m.superseded_by
+    WHERE h.valid_to IS NOT NULL AND h.seq > m.seq
 )
 SELECT m.seq, m.valid_to IS NULL FROM chain c JOIN memories m ON m.seq = c.seq
 """
@@ -49,9 +52,13 @@ SELECT DISTINCT c.instance, m.recorded_at FROM messages m JOIN scopes c ON c.id 
 _MEMORY_TIMES = f"""
 SELECT DISTINCT c.instance, m.updated_at FROM memories m JOIN scopes c ON c.id = m.scope_id WHERE m.seq {_IN}
 """
+# A version that is newer than the live one was only proposed: nothing that is live came from it, so it goes alone.
 _ALL_VERSIONS = f"""
 SELECT DISTINCT o.seq, o.valid_to IS NULL FROM documents d
 JOIN documents o ON o.profile_id = d.profile_id AND o.kind = d.kind AND o.path = d.path WHERE d.seq {_IN}
+  AND (o.seq = d.seq OR NOT EXISTS (
+    SELECT 1 FROM documents v WHERE v.profile_id = d.profile_id AND v.kind = d.kind AND v.path = d.path
+      AND v.valid_to IS NULL AND v.version < d.version))
 """
 _STALE_PROFILES = f"""
 INSERT INTO mirror_stale (kind, instance, name)
@@ -158,7 +165,7 @@ class SqliteErasure:
         documents = self._erase_memories(unsupported)
         for seq in seqs:
             self._message_terms.remove(seq)
-        for table, column in (("memory_sources", "message_seq"), ("messages", "seq")):
+        for table, column in (("memory_sources", "message_seq"), ("parked", "message_seq"), ("messages", "seq")):
             self._db.execute(f"DELETE FROM {table} WHERE {column} {_IN}", (listed,))
         # A session that lost everything is forgotten with its receipts: its name and its keys can be used again.
         empty = f"id {_IN} AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.session_key = sessions.id)"
@@ -166,6 +173,7 @@ class SqliteErasure:
         for statement in (
             f"DELETE FROM receipts WHERE session_key {_IN}",
             f"DELETE FROM jobs WHERE kind = 'l1' AND target {_IN}",
+            f"DELETE FROM run_outputs WHERE run_id IN (SELECT id FROM runs WHERE kind = 'l1' AND target {_IN})",
             f"DELETE FROM runs WHERE kind = 'l1' AND target {_IN}",
             f"DELETE FROM sessions WHERE id {_IN}",
         ):
@@ -187,19 +195,24 @@ class SqliteErasure:
         for seq, is_live in seqs.items():
             if is_live:
                 self._memory_terms.remove(seq)
+        self._db.execute(f"DELETE FROM run_outputs WHERE layer = 'l1' AND seq {_IN}", (listed,))
         self._db.execute(f"DELETE FROM memory_sources WHERE memory_seq {_IN}", (listed,))
         self._db.execute(f"UPDATE memories SET superseded_by = NULL WHERE superseded_by {_IN}", (listed,))
         self._db.execute(f"DELETE FROM memories WHERE seq {_IN}", (listed,))
         return documents
 
     def _erase_documents(self, seqs: set[int]) -> int:
-        """Remove all versions of the documents that these are versions of; return how many live ones went."""
+        """Remove all versions of the documents that these are versions of, of proposals themselves alone.
+
+        Returns how many live ones went.
+        """
         if not seqs:
             return 0
         versions = query(self._db, _ALL_VERSIONS, (json.dumps(sorted(seqs)),))
         listed = json.dumps([seq for seq, _ in versions])
         self._db.execute(_STALE_PROFILES, (listed,))
         self._db.execute(_UNCONSUME, (listed,))
+        self._db.execute(f"DELETE FROM run_outputs WHERE layer IN ('l2', 'l3') AND seq {_IN}", (listed,))
         self._db.execute(f"DELETE FROM document_sources WHERE document_seq {_IN}", (listed,))
         self._db.execute(f"DELETE FROM documents WHERE seq {_IN}", (listed,))
         return sum(is_live for _, is_live in versions)

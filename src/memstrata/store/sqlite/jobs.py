@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 import apsw
@@ -16,16 +17,25 @@ from memstrata.records import (
     Lease,
     Profile,
     ProfileTarget,
+    PromptRef,
+    Provenance,
+    RunOutput,
     RunRecord,
     Scope,
     SessionTarget,
     Target,
+    Usage,
 )
 from memstrata.store.sqlite.connection import query
 from memstrata.store.sqlite.scopes import ScopeNumbers
 
-__all__ = ["SqliteJobs"]
+__all__ = ["RUN_COLUMNS", "SqliteJobs", "run_from_row"]
 
+RUN_COLUMNS = (
+    "r.kind, r.outcome, r.from_seq, r.to_seq, r.written, r.retired, r.origin, r.started_at, r.finished_at, r.error,"
+    " r.model, r.mode, r.prompt_id, r.prompt_version, r.prompt_source, r.prompt_sha256, r.prompt_tokens,"
+    " r.completion_tokens, r.cached_tokens, r.calls, r.notes"
+)
 # A job that failed keeps its backoff: new input would otherwise spend all its tries while a model is down. A dead letter
 # comes back with new input.
 _ARM = """
@@ -46,16 +56,25 @@ WHERE id IN (
     ORDER BY due_at LIMIT ?4
   ) GROUP BY lock
 )
-RETURNING id, kind, target, fence, attempts, lease_until
+RETURNING id, kind, target, fence, attempts, lease_until, deferred
 """
 _RENEW = "UPDATE jobs SET lease_until = ? WHERE id = ? AND fence = ? AND lease_until > 0"
 _HOLD = "SELECT 1 FROM jobs WHERE id = ? AND fence = ? AND lease_until > 0"
 _FINISH = "DELETE FROM jobs WHERE id = ? AND fence = ?"
 _FINISH_AGAIN = """
-UPDATE jobs SET due_at = ?, lease_until = 0, worker = '', attempts = 0, last_error = '' WHERE id = ? AND fence = ?
+UPDATE jobs SET due_at = ?, lease_until = 0, worker = '', attempts = 0, deferred = 0, last_error = '' WHERE id = ? AND fence = ?
 """
-_FAIL = "UPDATE jobs SET due_at = ?, lease_until = 0, worker = '', last_error = ? WHERE id = ? AND fence = ?"
-_BURY = "UPDATE jobs SET dead = 1, lease_until = 0, worker = '', last_error = ? WHERE id = ? AND fence = ?"
+_FAIL = """
+UPDATE jobs SET due_at = ?, lease_until = 0, worker = '', last_error = ?, deferred = 0 WHERE id = ? AND fence = ?
+"""
+# The claim counted a try; it was none.
+_DEFER = """
+UPDATE jobs SET due_at = ?, lease_until = 0, worker = '', last_error = ?, attempts = attempts - 1, deferred = deferred + 1
+WHERE id = ? AND fence = ?
+"""
+_BURY = """
+UPDATE jobs SET dead = 1, lease_until = 0, worker = '', last_error = ?, deferred = 0 WHERE id = ? AND fence = ?
+"""
 _NEXT_FREE = """
 SELECT due_at FROM jobs j WHERE dead = 0 AND lease_until <= ?1
   AND NOT EXISTS (SELECT 1 FROM jobs other WHERE other.lock = j.lock AND other.lease_until > ?1)
@@ -65,7 +84,10 @@ _NEXT_EXPIRY = "SELECT min(lease_until) FROM jobs WHERE lease_until > 0 AND leas
 _MINE = """
 (kind = 'l1' AND target IN (SELECT id FROM sessions WHERE scope_id = ?1)) OR (kind IN ('l2', 'l3') AND target = ?2)
 """
-_REVIVE = f"UPDATE jobs SET dead = 0, attempts = 0, due_at = ?3 WHERE dead = 1 AND ({_MINE})"
+_REVIVE = f"""
+UPDATE jobs SET dead = 0, attempts = 0, deferred = 0, due_at = ?3
+WHERE (dead = 1 OR (last_error <> '' AND due_at > ?3)) AND lease_until = 0 AND ({_MINE})
+"""
 _OF = f"""
 SELECT kind, target, dead, lease_until > 0, due_at, attempts, last_error FROM jobs WHERE {_MINE} ORDER BY due_at, id
 """
@@ -80,24 +102,42 @@ _SESSION = "SELECT scope_id, session_id FROM sessions WHERE id = ?"
 _FORGOTTEN_SESSIONS = """
 SELECT s.id FROM sessions s
 WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.kind = 'l1' AND j.target = s.id)
-  AND EXISTS (SELECT 1 FROM messages m WHERE m.session_key = s.id AND m.seq > s.cursor)
+  AND (EXISTS (SELECT 1 FROM messages m WHERE m.session_key = s.id AND m.seq > s.cursor)
+    OR EXISTS (SELECT 1 FROM parked p WHERE p.session_key = s.id AND p.revived = 1))
 """
 _FORGOTTEN_PROFILES = """
 SELECT DISTINCT m.profile_id FROM memories m WHERE m.valid_to IS NULL AND m.consumed = 0
   AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.kind = 'l2' AND j.target = m.profile_id)
 """
 _RECORD = """
-INSERT INTO runs (kind, target, outcome, from_seq, to_seq, written, retired, origin, started_at, finished_at, error)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO runs (kind, target, outcome, from_seq, to_seq, written, retired, origin, started_at, finished_at, error,
+  model, mode, prompt_id, prompt_version, prompt_source, prompt_sha256, calls, prompt_tokens, completion_tokens,
+  cached_tokens, notes)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-_LAST_RUN = """
-SELECT kind, outcome, from_seq, to_seq, written, retired, origin, started_at, finished_at, error
-FROM runs WHERE id = (
+_RECORD_OUTPUT = """
+INSERT OR REPLACE INTO run_outputs (layer, seq, run_id, action, inputs, replaced, note) VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+_LAST_RUN = f"""
+SELECT {RUN_COLUMNS} FROM runs r WHERE id = (
   SELECT max((SELECT max(id) FROM runs WHERE kind = ?3 AND target = t.id))
   FROM (SELECT id FROM sessions WHERE scope_id = ?1 AND ?3 = 'l1' UNION ALL SELECT ?2 WHERE ?3 <> 'l1') t
 )
 """
 _HASTEN = "UPDATE jobs SET due_at = min(due_at, ?) WHERE kind = ? AND dead = 0 AND last_error = ''"
+
+
+def run_from_row(row: Sequence[Any], outputs: tuple[RunOutput, ...] = ()) -> RunRecord:
+    """Return the run of a row selected with RUN_COLUMNS."""
+    model, mode, prompt_id, version, source, sha256, prompt, completion, cached, calls, notes = row[10:21]
+    made = Provenance(
+        model,
+        mode,
+        PromptRef(prompt_id, version, source, sha256) if prompt_id else None,
+        Usage(prompt, completion, cached, calls),
+        tuple(json.loads(notes)),
+    )
+    return RunRecord(*(*row[:10], made, outputs))
 
 
 class SqliteJobs:
@@ -116,12 +156,12 @@ class SqliteJobs:
     def claim(self, worker: str, now: Instant, until: Instant, limit: int) -> tuple[Lease, ...]:
         rows = query(self._db, _CLAIM, (until, worker, now, limit))
         leases = []
-        for job_id, kind, key, fence, attempt, expires_at in rows:
+        for job_id, kind, key, fence, attempt, expires_at, deferrals in rows:
             target = self._target(kind, key)
             if target is None:  # its session was deleted: nothing is left to do
                 self._db.execute(_DISARM, (kind, key))
             else:
-                leases.append(Lease(job_id, kind, target, fence, attempt, expires_at))
+                leases.append(Lease(job_id, kind, target, fence, attempt, expires_at, deferrals))
         return tuple(leases)
 
     def renew(self, lease: Lease, until: Instant) -> bool:
@@ -140,6 +180,9 @@ class SqliteJobs:
 
     def fail(self, lease: Lease, due_at: Instant, error: str) -> None:
         self._db.execute(_FAIL, (due_at, error, lease.job_id, lease.fence))
+
+    def defer(self, lease: Lease, due_at: Instant, error: str) -> None:
+        self._db.execute(_DEFER, (due_at, error, lease.job_id, lease.fence))
 
     def bury(self, lease: Lease, error: str) -> None:
         self._db.execute(_BURY, (error, lease.job_id, lease.fence))
@@ -168,8 +211,22 @@ class SqliteJobs:
         return tuple(target for target in sessions + profiles if target is not None)
 
     def record(self, target: Target, run: RunRecord) -> None:
-        row = (run.outcome, run.from_seq, run.to_seq, run.written, run.retired, run.origin)
-        self._db.execute(_RECORD, (run.kind, target.key, *row, run.started_at, run.finished_at, run.error))
+        made, used = run.provenance, run.provenance.usage
+        prompt = made.prompt or PromptRef("", 0, "system")
+        row = (
+            *(run.kind, target.key, run.outcome, run.from_seq, run.to_seq, run.written, run.retired, run.origin),
+            *(run.started_at, run.finished_at, run.error, made.model, made.mode),
+            *(prompt.prompt_id, prompt.version, prompt.source, prompt.sha256),
+            *(used.calls, used.prompt_tokens, used.completion_tokens, used.cached_tokens),
+            json.dumps(made.notes, ensure_ascii=False),
+        )
+        self._db.execute(_RECORD, row)
+        run_id = self._db.last_insert_rowid()
+        outputs = [
+            (one.layer, one.seq, run_id, one.action, json.dumps(one.inputs), json.dumps(one.replaced), one.note)
+            for one in run.outputs
+        ]
+        self._db.executemany(_RECORD_OUTPUT, outputs)
 
     def hasten(self, kind: JobKind, now: Instant) -> int:
         self._db.execute(_HASTEN, (now, kind))
@@ -177,7 +234,7 @@ class SqliteJobs:
 
     def last_run(self, kind: JobKind, scope: Scope, profile: Profile) -> RunRecord | None:
         rows = query(self._db, _LAST_RUN, (self._scopes.find(scope), self._scopes.find(profile), kind))
-        return RunRecord(*rows[0]) if rows else None
+        return run_from_row(rows[0]) if rows else None
 
     def _target(self, kind: str, key: int) -> Target | None:
         if kind != "l1":

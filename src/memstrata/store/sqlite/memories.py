@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import apsw
 
-from memstrata.clock import Instant
+from memstrata.clock import Instant, day_of
 from memstrata.records import MemoryRecord, Message, NewMemory, Profile, Scope
 from memstrata.store.protocol import MemoryFilter
 from memstrata.store.sqlite.connection import query
@@ -33,6 +33,9 @@ _ADD_SOURCE = """
 INSERT OR IGNORE INTO memory_sources (memory_seq, message_seq) SELECT ?, seq FROM messages WHERE seq = ? AND scope_id = ?
 """
 _RETIRE = "UPDATE memories SET valid_to = ?, superseded_by = ? WHERE seq = ? AND scope_id = ? AND valid_to IS NULL"
+_STALE_DAY = """
+INSERT INTO mirror_stale (kind, instance, name) VALUES ('records', ?, ?) ON CONFLICT DO UPDATE SET marks = marks + 1
+"""
 _SELECT = f"SELECT {COLUMNS} FROM memories m WHERE m.scope_id = ?"
 # `+` keeps the planner from walking the whole scope where single rows are asked for.
 _LIVE = f"SELECT {COLUMNS} FROM memories m WHERE +m.scope_id = ? AND m.memory_id = ? AND m.valid_to IS NULL"
@@ -45,6 +48,17 @@ _BY_SLOT = f"{_SELECT} AND m.slot = ? AND m.slot <> '' AND m.valid_to IS NULL OR
 _REPLACED = f"""
 WITH RECURSIVE chain (seq) AS (
   SELECT seq FROM memories WHERE superseded_by = ?2 UNION SELECT m.seq FROM memories m JOIN chain c ON m.superseded_by = c.seq
+)
+SELECT {COLUMNS} FROM chain c CROSS JOIN memories m ON m.seq = c.seq WHERE m.scope_id = ?1 ORDER BY m.seq DESC
+"""
+_CITING = f"""
+SELECT DISTINCT {COLUMNS} FROM json_each(?2) j CROSS JOIN memory_sources c ON c.message_seq = j.value
+CROSS JOIN memories m ON m.seq = c.memory_seq WHERE m.scope_id = ?1 AND m.valid_to IS NULL ORDER BY m.seq
+"""
+_VERSIONS = f"""
+WITH RECURSIVE chain (seq) AS (
+  SELECT seq FROM memories WHERE memory_id = ?2 AND +scope_id = ?1
+  UNION SELECT m.seq FROM chain c CROSS JOIN memories m ON m.superseded_by = c.seq
 )
 SELECT {COLUMNS} FROM chain c CROSS JOIN memories m ON m.seq = c.seq WHERE m.scope_id = ?1 ORDER BY m.seq DESC
 """
@@ -120,6 +134,9 @@ class SqliteMemories:
         retired = self._db.changes() == 1
         if retired:
             self._terms.remove(seq)
+            if superseded_by is None or superseded_by < seq:  # no later line of the mirror will tell of it
+                updated_at = query(self._db, "SELECT updated_at FROM memories WHERE seq = ?", (seq,))[0][0]
+                self._db.execute(_STALE_DAY, (scope.instance, day_of(updated_at)))
         return retired
 
     def add_sources(self, scope: Scope, seq: int, message_seqs: Collection[int]) -> None:
@@ -144,6 +161,12 @@ class SqliteMemories:
 
     def by_slot(self, scope: Scope, slot: str) -> tuple[MemoryRecord, ...]:
         return self._all(_BY_SLOT, self._scopes.find(scope), slot)
+
+    def citing(self, scope: Scope, message_seqs: Collection[int]) -> tuple[MemoryRecord, ...]:
+        return self._all(_CITING, self._scopes.find(scope), json.dumps(list(message_seqs)))
+
+    def versions(self, scope: Scope, memory_id: str) -> tuple[MemoryRecord, ...]:
+        return self._all(_VERSIONS, self._scopes.find(scope), memory_id)
 
     def buried(self, scope: Scope, content: str, newest_source: int) -> bool:
         values = (self._scopes.find(scope), content_hash(content), newest_source)

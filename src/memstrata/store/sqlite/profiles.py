@@ -65,8 +65,11 @@ _RETIRE = """
 UPDATE documents SET valid_to = ? WHERE profile_id = ? AND kind = ? AND path = ? AND valid_to IS NULL
 """
 _WRITE = """
-INSERT INTO documents (profile_id, kind, path, version, body, summary, heat, origin, created_at, updated_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO documents (profile_id, kind, path, version, body, summary, heat, origin, created_at, updated_at, valid_to)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_VERSIONS = f"""
+SELECT {_COLUMNS}, d.valid_to FROM documents d WHERE d.profile_id = ? AND d.kind = ? AND d.path = ? ORDER BY d.version DESC
 """
 _ADD_SOURCE = """
 INSERT OR IGNORE INTO document_sources (document_seq, memory_seq) SELECT ?, seq FROM memories WHERE seq = ? AND profile_id = ?
@@ -94,7 +97,8 @@ class SqliteProfiles:
         rows = query(self._db, _STATE, (self._scopes.find(profile),))
         if not rows:
             return None
-        scenes_at, portrayed_at, _, _, request, unconsumed, oldest, scenes, since, changed, memory, document = rows[0]
+        scenes_at, portrayed_at, _, portrayed_document, request, unconsumed, oldest, scenes, *rest = rows[0]
+        since, changed, memory, document = rest
         who = (profile.instance, profile.team, profile.agent, profile.user)
         return ProfileState(
             unconsumed=unconsumed,
@@ -107,6 +111,7 @@ class SqliteProfiles:
             changed_scenes=changed,
             persona_request=request,
             last_message_at=int(query(self._db, _LAST_MESSAGE, who)[0][0]),
+            portrayed_document=portrayed_document,
             last_memory=memory,
             last_document=document,
         )
@@ -138,13 +143,24 @@ class SqliteProfiles:
         rows = query(self._db, _BUILT_FROM, (memory_seq, self._scopes.find(profile), kind))
         return tuple(Document(*row) for row in rows)
 
+    def versions(self, profile: Profile, kind: DocumentKind, path: str) -> tuple[tuple[Document, Instant | None], ...]:
+        rows = query(self._db, _VERSIONS, (self._scopes.find(profile), kind, path))
+        return tuple((Document(*row[:-1]), row[-1]) for row in rows)
+
     def write(self, profile: Profile, document: NewDocument) -> Document:
+        d = document
+        self._db.execute(_RETIRE, (d.updated_at, self._scopes.ensure(profile), d.kind, d.path))
+        return self._insert(profile, document, None)
+
+    def propose(self, profile: Profile, document: NewDocument) -> Document:
+        return self._insert(profile, document, document.updated_at)
+
+    def _insert(self, profile: Profile, document: NewDocument, valid_to: Instant | None) -> Document:
         d = document
         number = self._scopes.ensure(profile)
         version = query(self._db, _NEXT_VERSION, (number, d.kind, d.path))[0][0]
-        self._db.execute(_RETIRE, (d.updated_at, number, d.kind, d.path))
         row = (number, d.kind, d.path, version, d.body, d.summary, d.heat, d.origin, d.created_at, d.updated_at)
-        self._db.execute(_WRITE, row)
+        self._db.execute(_WRITE, (*row, valid_to))
         seq = self._db.last_insert_rowid()
         self.add_sources(profile, seq, d.memory_seqs)
         return Document(

@@ -29,8 +29,9 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _MEMORY = """
 INSERT INTO memories (seq, scope_id, profile_id, memory_id, version, type, content, content_hash, priority, scene_name,
-  applies_to, slot, session_id, task_id, origin, happened_from, happened_to, metadata, created_at, updated_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  applies_to, slot, session_id, task_id, origin, happened_from, happened_to, metadata, created_at, updated_at, valid_to,
+  superseded_by)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _SOURCE = """
 INSERT OR IGNORE INTO memory_sources (memory_seq, message_seq)
@@ -114,7 +115,7 @@ class Restorer:
             *(m.seq, scope_id, self._scopes.ensure(profile), m.memory_id, m.version, m.type),
             *(m.content, content_hash(m.content), m.priority, m.scene_name, m.applies_to, m.slot, m.session_id),
             *(m.task_id, m.origin, m.happened_from, m.happened_to, json.dumps(dict(m.metadata), ensure_ascii=False)),
-            *(m.created_at, m.updated_at),
+            *(m.created_at, m.updated_at, m.valid_to, m.superseded_by),
         )
         self._db.execute(_MEMORY, row)
         self._db.executemany(_SOURCE, [(m.seq, scope_id, one) for one in source_seqs])

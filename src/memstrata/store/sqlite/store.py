@@ -22,14 +22,17 @@ from memstrata.store.sqlite.conversations import SqliteConversations
 from memstrata.store.sqlite.counts import KeptCounts
 from memstrata.store.sqlite.erasure import SqliteErasure
 from memstrata.store.sqlite.errors import translated
+from memstrata.store.sqlite.generations import SqliteGenerations
 from memstrata.store.sqlite.jobs import SqliteJobs
 from memstrata.store.sqlite.memories import SqliteMemories
 from memstrata.store.sqlite.migrations import migrate
 from memstrata.store.sqlite.mirror_rows import MirrorRows
 from memstrata.store.sqlite.profiles import SqliteProfiles
+from memstrata.store.sqlite.prompts import SqlitePrompts
 from memstrata.store.sqlite.readers import Readers
 from memstrata.store.sqlite.restore import Restorer
 from memstrata.store.sqlite.scopes import ScopeNumbers
+from memstrata.store.sqlite.spending import SqliteSpendings
 from memstrata.store.sqlite.writer import Writer
 
 __all__ = ["DATABASE_NAME", "LOCK_NAME", "SqliteRepositories", "SqliteStore", "lock_owner"]
@@ -50,6 +53,9 @@ class SqliteRepositories:
         self.memories = SqliteMemories(connection, self._scopes, kept)
         self.profiles = SqliteProfiles(connection, self._scopes)
         self.jobs = SqliteJobs(connection, self._scopes)
+        self.prompts = SqlitePrompts(connection)
+        self.generations = SqliteGenerations(connection)
+        self.spending = SqliteSpendings(connection)
         self.erasure = SqliteErasure(connection, self._scopes, kept)
         self.mirror = MirrorRows(connection, self._scopes)
         self.restorer = Restorer(connection, self._scopes, kept)

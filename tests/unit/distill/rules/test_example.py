@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from memstrata.distill.protocol import MessageBatch, PersonaRequest, SceneDraft, SceneRequest, SceneView
+from memstrata.distill.protocol import MessageBatch, PersonaRequest, ResolveRequest, SceneDraft, SceneRequest, SceneView
 from memstrata.distill.rules import RulesDistiller
 from memstrata.distill.validate import Rejected, valid_drafts, valid_persona, valid_scene
 from memstrata.records import Document, MemoryDraft, MemoryRecord, Message, Profile, Scope
@@ -63,7 +63,9 @@ async def distill(size: int) -> Distilled:
         review = valid_drafts((await distiller.extract(batch)).drafts, batch)
         assert review.rejected == ()
         fresh = []
-        for decision in (await distiller.resolve(review.kept, [tuple(done.live)] * len(review.kept))).items:
+        candidates = (tuple(done.live),) * len(review.kept)
+        request = ResolveRequest(batch.scope, "en", review.kept, candidates)
+        for decision in (await distiller.resolve(request)).items:
             if decision.action == "skip":
                 continue
             seq += 1

@@ -1,4 +1,4 @@
-"""Splitting a message that is longer than the store accepts. Joined again, the parts are the message, to the letter.
+"""Splitting a text that is longer than what takes it: a store, or one look of a model. Joined, the parts are the text.
 
 The cut is made at the best place in the second half of what fits: between paragraphs, else lines, else sentences, else
 words, else between two characters as a reader sees them (grapheme clusters): no flag, accent or family emoji is torn.
@@ -36,7 +36,7 @@ def split(text: str, limit: int) -> Iterator[str]:
 def _cut(text: str, start: int, limit: int) -> int:
     boundaries = _boundaries(text, start, start + limit)
     if not boundaries:
-        # One cluster longer than a whole message (hundreds of stacked accents): there is no better place inside it.
+        # One cluster longer than a whole part (hundreds of stacked accents): there is no better place inside it.
         return start + limit
     for pattern in _BREAKS:
         matches = pattern.finditer(text, start + limit // 2, start + limit)

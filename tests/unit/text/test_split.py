@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.transfer.split import split
+from memstrata.text.split import split
 
 
 @given(

@@ -175,6 +175,24 @@ async def test_nothing_of_a_scope_is_told_to_its_neighbour(store: Store, rows: R
 
 
 @pytest.mark.parametrize("neighbour", NEIGHBOURS.values(), ids=NEIGHBOURS.keys())
+async def test_nothing_of_a_scope_is_told_to_a_neighbour_that_is_known_and_has_nothing(
+    store: Store, rows: Rows, neighbour: Scope
+) -> None:
+    """Whom the store has never seen has no number, and finds nothing whatever a statement says."""
+
+    def fill(r: Repositories) -> tuple[int, int]:
+        r.conversations.append(neighbour, "another session", "", [], 0)
+        r.profiles.ensure(neighbour.profile("agent_user"))
+        return rows.fill(r, OWNER, "secret", "m_owner")
+
+    seqs = await store.write(fill)
+
+    for name, (read, nothing) in READS.items():
+        if name not in {"profile", "state of a profile"}:
+            assert await told(store, read, neighbour, *seqs) == nothing, name
+
+
+@pytest.mark.parametrize("neighbour", NEIGHBOURS.values(), ids=NEIGHBOURS.keys())
 async def test_the_same_reads_tell_the_owner(store: Store, rows: Rows, neighbour: Scope) -> None:
     """The table above would prove nothing if its calls found nothing anyway."""
     seqs = await store.write(lambda r: rows.fill(r, OWNER, "secret", "m_owner"))

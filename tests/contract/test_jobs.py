@@ -434,7 +434,9 @@ async def test_reviving_leaves_alone_what_runs_and_what_is_due_anyway(
     await store.write(lambda r: r.jobs.hold(running))
 
 
-async def test_a_dead_letter_that_comes_back_starts_a_new_row_of_deferrals(store: Store, session: SessionTarget) -> None:
+async def test_a_dead_letter_that_comes_back_starts_a_new_row_of_deferrals(
+    store: Store, session: SessionTarget
+) -> None:
     await arm(store, session, 0)
     lease = await try_once(store, 0)
     await store.write(lambda r: r.jobs.defer(lease, 10, "no key"))

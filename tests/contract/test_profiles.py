@@ -273,7 +273,11 @@ async def test_the_version_after_a_proposal_takes_the_next_number_and_the_place_
     await store.write(write)
 
     found = await store.read(lambda r: r.profiles.versions(profile, "scene", "home.md"))
-    assert [(d.version, d.body, until) for d, until in found] == [(3, "accepted", None), (2, "proposed", 5), (1, "live", 9)]
+    assert [(d.version, d.body, until) for d, until in found] == [
+        (3, "accepted", None),
+        (2, "proposed", 5),
+        (1, "live", 9),
+    ]
 
 
 async def test_a_proposal_for_a_document_that_is_not_there_makes_none(

@@ -76,7 +76,9 @@ async def seqs(
         ):
             r.jobs.record(owner, RunRecord(kind, "items", 1, 1, 1, 0, "model", 1, 2, outputs=(output,)))  # type: ignore[arg-type]
             r.jobs.arm(kind, owner, 100)  # type: ignore[arg-type]
-        r.spending.add(Spending(SpendKey(scope.instance, "home", "assistant", "lin", "extract", "2026-01-05"), Usage(9)))
+        r.spending.add(
+            Spending(SpendKey(scope.instance, "home", "assistant", "lin", "extract", "2026-01-05"), Usage(9))
+        )
         return Seqs(message.seq, memory, scene, persona)
 
     return await store.write(work)

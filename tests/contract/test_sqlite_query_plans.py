@@ -250,7 +250,11 @@ def walked_by_owner(connection: apsw.Connection, sql: str, values: Any) -> set[s
 
 
 def is_planned(sql: str) -> bool:
-    return sql.split(" ")[0] in ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH") and "sqlite_" not in sql and sql not in UPGRADES
+    return (
+        sql.split(" ")[0] in ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
+        and "sqlite_" not in sql
+        and sql not in UPGRADES
+    )
 
 
 async def test_no_statement_walks_a_growing_table(traced: dict[str, Any], tmp_path: Path) -> None:

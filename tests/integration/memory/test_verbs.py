@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memstrata.errors import Conflict, Forbidden, InvalidRequest, NotFound, Unavailable
+from memstrata.errors import Conflict, Forbidden, InvalidRequest, Misconfigured, NotFound, Unavailable
 from memstrata.memory import Memory, MessageInput
 from memstrata.records import Deletion, Scope
 from memstrata.settings import EmbeddingSettings, LlmSettings, MirrorSettings, PipelineSettings, Settings
@@ -238,10 +238,9 @@ async def test_health_names_every_component_and_what_it_does_without(
         data_dir=tmp_path,
         pipeline=PipelineSettings(enabled=False),
         mirror=MirrorSettings(enabled=False),
-        llm=LlmSettings(base_url="http://127.0.0.1:1/v1"),
         embedding=EmbeddingSettings(provider="openai"),
     )
-    async with open_memory(settings=settings) as memory:
+    async with open_memory(settings=settings, distiller=None) as memory:
         clock.advance(90)
         health = await memory.health()
 
@@ -250,7 +249,18 @@ async def test_health_names_every_component_and_what_it_does_without(
         assert set(health.components) - set(reasons) == {"store", "housekeeping", "recall"}
         assert reasons["pipeline"] == reasons["mirror"] == "switched off"
         assert "embedder is configured" in reasons["embedding"]
-        assert "model is configured" in reasons["distiller"]
+        assert reasons["distiller"] == "no model configured: distilling by rules"
+
+
+async def test_half_a_model_is_refused_with_the_setting_that_is_missing(open_memory: Open, tmp_path: Path) -> None:
+    for llm, missing in (
+        (LlmSettings(base_url="http://127.0.0.1:1/v1"), "llm.model"),
+        (LlmSettings(model="m"), "llm.base_url"),
+        (LlmSettings(base_url="http://127.0.0.1:1/v1", portray_model="m"), "llm.model"),
+    ):
+        with pytest.raises(Misconfigured, match=missing):
+            async with open_memory(settings=Settings(data_dir=tmp_path, llm=llm), distiller=None):
+                pass
 
 
 async def test_the_longest_query_is_answered_and_a_longer_one_refused(open_memory: Open, scope: Scope) -> None:

@@ -528,3 +528,28 @@ async def test_an_operators_prompt_reaches_its_layer_and_the_record_of_what_it_m
         (derivation,) = (await memory.trace(scope, row.memory_id)).derivations
         assert derivation.prompt is not None
         assert (derivation.model, derivation.prompt.source, derivation.prompt.version) == ("scripted", "team", 1)
+
+
+async def test_what_was_deleted_does_not_come_back_in_other_words_when_its_messages_are_read_again(
+    open_memory: Callable[..., AbstractAsyncContextManager[Memory]],
+    open_with_model: OpenWithModel,
+    tmp_path: Path,
+    scope: Scope,
+    settled: Settled,
+    model: ScriptedLLM,
+) -> None:
+    """B35, with a model that reads what rules had read."""
+    without = Settings(data_dir=tmp_path, pipeline=PipelineSettings(warmup=False, every_n=2))
+    async with open_memory(settings=without, distiller=None) as memory:
+        await memory.add(scope, "s1", said("我住在杭州", "我对花生过敏"))
+        await settled(memory, scope)
+        home = next(row for row in await live(memory, scope) if "杭州" in row.content)
+        await memory.delete_memories(scope, [home.memory_id])
+
+    model.always("extract", lambda request: memories(*(fact(f"换句话说，{text}", a) for a, _, text in shown(request))))
+    async with open_with_model(every_n=2) as memory:
+        await settled(memory, scope)
+        assert await contents(memory, scope) == ["换句话说，我对花生过敏"]
+        await memory.add(scope, "s1", said("我又说一遍：我住在杭州", "没错"))
+        await settled(memory, scope)
+        assert "换句话说，我又说一遍：我住在杭州" in await contents(memory, scope)

@@ -6,15 +6,29 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar, cast
 
+import pytest
+
 from memstrata.errors import LeaseLost, Unavailable
-from memstrata.records import ComponentHealth, Lease, Poison, Profile, ProfileTarget, Retry, RunRecord
+from memstrata.records import (
+    ComponentHealth,
+    Deferred,
+    Job,
+    Lease,
+    Poison,
+    Profile,
+    ProfileTarget,
+    Retry,
+    RunRecord,
+    Scope,
+)
 from memstrata.schedule import Engine
 from memstrata.settings import PipelineSettings
-from memstrata.store.protocol import Repositories
+from memstrata.store.protocol import GenerationFilter, Repositories, Store
 from memstrata.testing import FakeClock
 
 T = TypeVar("T")
 Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
+SCOPE = Scope("default", "home", "assistant", "lin")
 TARGET = ProfileTarget(1, Profile("default", "home", "assistant"))
 
 
@@ -64,11 +78,14 @@ class OneJob:
     def fail(self, lease: Lease, due_at: int, error: str) -> None:
         self.put_back.append((error, due_at))
 
+    def defer(self, lease: Lease, due_at: int, error: str) -> None:
+        self.put_back.append((f"put off: {error}", due_at))
+
     def bury(self, lease: Lease, error: str) -> None:
         self.put_back.append((error, -1))
 
 
-def engine(store: OneJob, clock: FakeClock, handler: Callable[[Lease], Awaitable[Any]]) -> Engine:
+def engine(store: Store, clock: FakeClock, handler: Callable[[Lease], Awaitable[Any]]) -> Engine:
     return Engine(store, clock, {"l2": handler}, PipelineSettings(attempts=3, retry_seconds=5), "model")
 
 
@@ -130,6 +147,8 @@ async def test_what_a_step_returns_or_raises_decides_what_becomes_of_the_job(
     outcomes: list[Any] = [
         Retry("no answer"),
         Retry("slow down", 60),
+        Deferred("no key"),
+        Deferred("rate limit", 600),
         Poison("unreadable"),
         ValueError("a bug"),
         Unavailable("locked", retry_after=20),
@@ -156,15 +175,18 @@ async def test_what_a_step_returns_or_raises_decides_what_becomes_of_the_job(
     assert store.put_back == [
         ("no answer", now + 5_000),
         ("slow down", now + 60_000),
+        ("put off: no key", now + 5_000),
+        ("put off: rate limit", now + 600_000),
         ("unreadable", -1),
         ("ValueError: a bug", now + 5_000),
         ("Unavailable: locked", now + 20_000),
     ]
-    assert [run.outcome for run in store.runs] == ["retry", "retry", "poison", "retry", "retry"]
+    assert [run.outcome for run in store.runs] == ["retry", "retry", "retry", "retry", "poison", "retry", "retry"]
     details = worker.health().details
-    assert {name: details[name] for name in ("done", "retried", "buried", "lost")} == {
+    assert {name: details[name] for name in ("done", "retried", "deferred", "buried", "lost")} == {
         "done": 1,
         "retried": 4,
+        "deferred": 2,
         "buried": 1,
         "lost": 1,
     }
@@ -213,3 +235,86 @@ async def test_a_step_that_does_not_end_in_time_is_stopped_at_the_shutdown(
 
     assert stopped.is_set()
     assert store.put_back == []  # the lease tells that it was not finished
+
+
+class Attempts:
+    """A handler that ends as it is told, over a real store; it moves the clock on to the job's next time."""
+
+    def __init__(self, store: Store, clock: FakeClock, eventually: Eventually) -> None:
+        self.store = store
+        self.clock = clock
+        self.eventually = eventually
+        self.leases: list[Lease] = []
+        self.outcomes: list[Retry | Poison | None] = []
+        self.worker = engine(store, clock, self)
+
+    async def __call__(self, lease: Lease) -> Retry | Poison | None:
+        self.leases.append(lease)
+        outcome = self.outcomes.pop(0)
+        if outcome is None:
+            await self.store.write(lambda r: r.jobs.finish(lease, self.clock.now() + 7_000))
+        return outcome
+
+    async def run(self, *outcomes: Retry | Poison | None) -> list[int]:
+        """Let the job end in each of these ways; return the seconds that it then waits each time."""
+        await self.store.write(lambda r: r.jobs.arm("l2", r.profiles.ensure(TARGET.profile), self.clock.now()))
+        running = asyncio.create_task(self.worker.run())
+        waits: list[int] = []
+        for outcome in outcomes:
+            self.outcomes.append(outcome)
+            self.clock.advance(waits[-1] if waits else 0)
+            await self.eventually(lambda: not self.outcomes and self.worker.health().details["running"] == 0)
+            job = await self.job()
+            waits.append((job.due_at - self.clock.now()) // 1_000)
+        await ended(self.worker, running)
+        return waits
+
+    async def job(self) -> Job:
+        (job,) = await self.store.read(lambda r: r.jobs.of(SCOPE, TARGET.profile))
+        return job
+
+    async def lines(self) -> list[str]:
+        """Return the errors that were recorded, the first one first."""
+        found = await self.store.read(lambda r: r.generations.page("default", GenerationFilter(), None, 999))
+        return [one.run.error for one in reversed(found)]
+
+
+@pytest.fixture
+def attempts(store: Store, clock: FakeClock, eventually: Eventually) -> Attempts:
+    return Attempts(store, clock, eventually)
+
+
+async def test_an_outage_buries_nothing_however_long_it_lasts_and_is_one_line(attempts: Attempts) -> None:
+    waits = await attempts.run(*[Deferred("no key")] * 12)
+
+    assert waits == [5, 10, 20, 40, 80, 160, 300, 300, 300, 300, 300, 300]
+    job = await attempts.job()
+    assert (job.state, job.attempts, job.last_error) == ("waiting", 0, "no key")
+    assert await attempts.lines() == ["no key"]
+    assert attempts.worker.health().details["deferred"] == 12
+
+
+async def test_a_failure_after_an_outage_has_all_its_tries(attempts: Attempts) -> None:
+    """The input is not to blame for the outage, and is for what comes after it."""
+    waits = await attempts.run(*[Deferred("no key")] * 4, *[Retry("no sense in it")] * 3)
+
+    assert waits[4:6] == [5, 15]
+    assert [(lease.attempt, lease.deferrals) for lease in attempts.leases[4:]] == [(1, 4), (2, 0), (3, 0)]
+    assert (await attempts.job()).state == "dead"
+    assert await attempts.lines() == ["no key", "no sense in it", "no sense in it", "no sense in it"]
+
+
+async def test_an_outage_between_failures_takes_no_try_and_gives_none_back(attempts: Attempts) -> None:
+    await attempts.run(Retry("no sense"), Deferred("no key"), Deferred("no key"), Retry("no sense"), Retry("no sense"))
+
+    assert [lease.attempt for lease in attempts.leases] == [1, 2, 2, 2, 3]
+    assert (await attempts.job()).state == "dead"
+
+
+async def test_the_next_outage_is_a_line_of_its_own_and_its_waits_begin_anew(attempts: Attempts) -> None:
+    waits = await attempts.run(
+        Deferred("no key"), Deferred("no key"), None, Deferred("no network"), Deferred("no network")
+    )
+
+    assert waits == [5, 10, 7, 5, 10]
+    assert await attempts.lines() == ["no key", "no network"]

@@ -18,7 +18,7 @@ DAY_SECONDS = 86_400
 async def test_records_of_failed_runs_are_forgotten_after_ninety_days_and_those_of_others_stay(
     store: SqliteStore, scope: Scope, clock: FakeClock, eventually: Callable[..., Awaitable[None]]
 ) -> None:
-    ended: tuple[RunOutcome, ...] = ("retry", "poison", "nothing")
+    ended: tuple[RunOutcome, ...] = ("retry", "poison", "items")
 
     def record(r: Repositories) -> None:
         target = r.profiles.ensure(scope.profile("agent"))
@@ -35,11 +35,11 @@ async def test_records_of_failed_runs_are_forgotten_after_ninety_days_and_those_
 
     clock.advance(89 * DAY_SECONDS)
     clock.advance(3_600)
-    assert await outcomes() == ["nothing", "poison", "retry"]
+    assert await outcomes() == ["items", "poison", "retry"]
 
     async def forgotten() -> bool:
         clock.advance(2 * DAY_SECONDS)
-        return await outcomes() == ["nothing"]
+        return await outcomes() == ["items"]
 
     await eventually(forgotten)
     housekeeping.stop()

@@ -8,7 +8,16 @@ import pytest
 
 from memstrata.records import Document
 from memstrata.schedule.planner import PolicyPlanner
-from memstrata.schedule.policy import Due, l1_due, l1_threshold, l2_due, l3_reason, next_warmup, retry_due
+from memstrata.schedule.policy import (
+    Due,
+    deferred_due,
+    l1_due,
+    l1_threshold,
+    l2_due,
+    l3_reason,
+    next_warmup,
+    retry_due,
+)
 from memstrata.settings import PipelineSettings
 from memstrata.store.protocol import ProfileState, SessionProgress
 
@@ -35,6 +44,7 @@ def state(**given: Any) -> ProfileState:
         "changed_scenes": 0,
         "persona_request": "",
         "last_message_at": NOW,
+        "portrayed_document": 0,
         "last_memory": 0,
         "last_document": 0,
     }
@@ -179,3 +189,31 @@ def test_a_failed_job_waits_longer_each_time_until_it_has_had_its_tries(
 
 def test_the_planner_warms_up_by_the_policy() -> None:
     assert [PolicyPlanner(SETTINGS).warmed_up(n) for n in (1, 2, 4, 5)] == [2, 4, 5, 5]
+
+
+@pytest.mark.parametrize(
+    ("deferrals", "least", "wait"),
+    [
+        (1, None, 5),
+        (2, None, 10),
+        (3, None, 20),
+        (6, None, 160),
+        (7, None, 300),
+        (8, None, 300),
+        (10_000, None, 300),
+        (1, 60, 60),
+        (5, 60, 80),
+        (7, 3_600, 3_600),
+        (1, 0, 5),
+    ],
+)
+def test_a_job_that_is_put_off_waits_longer_each_time_up_to_five_minutes_or_as_long_as_it_was_told(
+    deferrals: int, least: float | None, wait: int
+) -> None:
+    assert deferred_due(deferrals, SETTINGS, NOW, least) == Due(NOW + wait * SECOND, "put off")
+
+
+def test_who_wants_to_wait_longer_than_five_minutes_after_a_failure_waits_as_long_when_put_off() -> None:
+    patient = PipelineSettings(retry_seconds=900)
+    waits = [deferred_due(deferrals, patient, NOW, None).at - NOW for deferrals in (1, 2, 50)]
+    assert waits == [900 * SECOND] * 3

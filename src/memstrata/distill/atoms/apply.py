@@ -55,7 +55,8 @@ def apply_decisions(
     scope = target.scope
     total = Applied()
     for decision in decisions.items:
-        sources = r.conversations.by_seq(scope, decision.draft.source_seqs)
+        cited = set(decision.draft.source_seqs)
+        sources = r.conversations.by_seq(scope, cited - r.memories.spent(scope, cited))
         if not sources or r.memories.buried(scope, decision.draft.content, sources[-1].seq):
             continue
         total += _Change(r, target, profile, decision, sources, context, now).apply()

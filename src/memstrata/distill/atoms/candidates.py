@@ -17,11 +17,11 @@ from memstrata.store.protocol import MemoryFilter, Repositories
 __all__ = ["Likeness", "Near", "near_to"]
 
 _CANDIDATES = 5
-_POOL = 20
 _VALUE_COPIES = 10
 _SIMILAR = 0.35  # share of a draft's information that a memory must hold to be worth comparing
 _ALIKE = 0.6  # share of the shorter text's words that the other must hold
 _LEAST_SHARED = 2
+_YOUNG = 200  # memories of a scope up to which every word is rare
 _SUBJECTS = "user assistant 用户 助手"  # how nearly every memory begins
 
 
@@ -66,11 +66,13 @@ def near_to(r: Repositories, scope: Scope, draft: MemoryDraft, likeness: Likenes
     """
     rivals = r.memories.by_slot(scope, draft.slot)
     ended = r.memories.by_slot(scope, str(draft.metadata.get("ends", "")))  # "left Orion" concerns who employs
-    found = retrieve(r, MEMORIES, scope, draft.content, MemoryFilter(), _POOL)
-    similar = [
-        hit.item for hit in found.hits if hit.score >= _SIMILAR or likeness.alike(hit.item.content, draft.content)
-    ]
-    rows = [*rivals, *ended, *similar[:_CANDIDATES], *_copies_of_old_values(r, scope, draft, rivals)]
+    if r.memories.size(scope) > _YOUNG:
+        found = retrieve(r, MEMORIES, scope, draft.content, MemoryFilter(), _CANDIDATES, floor=_SIMILAR)
+        similar = [hit.item for hit in found.hits]
+    else:
+        found = retrieve(r, MEMORIES, scope, draft.content, MemoryFilter(), _CANDIDATES)
+        similar = [h.item for h in found.hits if h.score >= _SIMILAR or likeness.alike(h.item.content, draft.content)]
+    rows = [*rivals, *ended, *similar, *_copies_of_old_values(r, scope, draft, rivals)]
     return Near(r.memories.by_content(scope, draft.content), tuple({row.seq: row for row in rows}.values()))
 
 

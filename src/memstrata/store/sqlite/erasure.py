@@ -83,6 +83,7 @@ INSERT INTO tombstones (scope_id, content_hash, up_to)
 SELECT scope_id, content_hash, (SELECT coalesce(max(seq), 0) FROM messages) FROM memories WHERE seq = ?
 ON CONFLICT (scope_id, content_hash) DO UPDATE SET up_to = max(up_to, excluded.up_to)
 """
+_SPENT = f"INSERT OR IGNORE INTO spent_messages SELECT message_seq FROM memory_sources WHERE memory_seq {_IN}"
 _AGENTS = "SELECT DISTINCT team, agent FROM scopes WHERE instance = ?1 AND 'chat_memory-' || team || '-' || agent = ?2"
 _AGENT_PROFILES = """
 SELECT DISTINCT team, agent FROM profiles WHERE instance = ?1 AND 'chat_memory-' || team || '-' || agent = ?2
@@ -119,6 +120,7 @@ class SqliteErasure:
             seqs.update(dict(chain))
         for seq in seqs:
             self._db.execute(_TOMBSTONE, (seq,))
+        self._db.execute(_SPENT, (json.dumps(sorted(seqs)),))
         documents = self._erase_memories(seqs)
         return Deletion(memories=live, documents=documents)
 
@@ -165,7 +167,7 @@ class SqliteErasure:
         documents = self._erase_memories(unsupported)
         for seq in seqs:
             self._message_terms.remove(seq)
-        for table, column in (("memory_sources", "message_seq"), ("parked", "message_seq"), ("messages", "seq")):
+        for table, column in (("memory_sources", "message_seq"), ("parked", "message_seq"), ("spent_messages", "message_seq"), ("messages", "seq")):
             self._db.execute(f"DELETE FROM {table} WHERE {column} {_IN}", (listed,))
         # A session that lost everything is forgotten with its receipts: its name and its keys can be used again.
         empty = f"id {_IN} AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.session_key = sessions.id)"

@@ -67,6 +67,10 @@ SELECT s.agent FROM memories m JOIN scopes s ON s.id = m.scope_id
 WHERE m.memory_id = ? AND m.valid_to IS NULL AND s.instance = ? AND s.team = ?
 """
 _BURIED = "SELECT 1 FROM tombstones WHERE scope_id = ? AND content_hash = ? AND up_to >= ?"
+_SPENT = """
+SELECT s.message_seq FROM spent_messages s JOIN messages m ON m.seq = s.message_seq
+WHERE s.message_seq IN (SELECT value FROM json_each(?)) AND +m.scope_id = ?
+"""
 _SOURCES = """
 SELECT m.seq, m.message_id, s.session_id, m.task_id, m.role, m.content, m.said_at, m.recorded_at
 FROM memory_sources c JOIN messages m ON m.seq = c.message_seq JOIN sessions s ON s.id = m.session_key
@@ -171,6 +175,10 @@ class SqliteMemories:
     def buried(self, scope: Scope, content: str, newest_source: int) -> bool:
         values = (self._scopes.find(scope), content_hash(content), newest_source)
         return bool(query(self._db, _BURIED, values))
+
+    def spent(self, scope: Scope, message_seqs: Collection[int]) -> frozenset[int]:
+        values = (json.dumps(list(message_seqs)), self._scopes.find(scope))
+        return frozenset(row[0] for row in query(self._db, _SPENT, values))
 
     def page(self, scope: Scope, where: MemoryFilter, limit: int, offset: int) -> tuple[MemoryRecord, ...]:
         clause, values = self._where(scope, where)

@@ -47,6 +47,12 @@ CREATE TABLE parked (
 ) STRICT;
 CREATE INDEX parked_by_session ON parked (session_key, revived);
 
+-- Messages that a deleted memory rested on. Read again, by a model after rules, they give nothing any more: a model words
+-- things anew, so equal words cannot be relied on.
+CREATE TABLE spent_messages (
+  message_seq INTEGER PRIMARY KEY REFERENCES messages (seq)
+) STRICT;
+
 CREATE TABLE spending (
   instance TEXT NOT NULL,
   day TEXT NOT NULL,                                -- YYYY-MM-DD, UTC

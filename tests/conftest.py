@@ -9,6 +9,7 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ import pytest
 
 from memstrata.memory import Memory
 from memstrata.records import NewDocument, NewMemory, NewMessage, Scope
-from memstrata.settings import PipelineSettings, Settings
+from memstrata.search import Finder, Meaning
+from memstrata.settings import EmbeddingSettings, PipelineSettings, RecallSettings, Settings
 from memstrata.store.sqlite.store import SqliteStore
 from memstrata.testing import EchoDistiller, FakeClock
 from memstrata.text.analyser import index_terms
@@ -67,6 +69,17 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
     opened = await SqliteStore.open(tmp_path)
     yield opened
     await opened.close()
+
+
+@pytest.fixture
+def finder_of(clock: FakeClock, tmp_path: Path) -> Callable[..., Finder]:
+    """Return a builder of the search over a store, by words alone: `finder_of(store)`. Keywords are of RecallSettings."""
+
+    def build(store: SqliteStore, **given: Any) -> Finder:
+        meaning = Meaning(None, store, store.vector_rows, EmbeddingSettings(), clock, tmp_path)
+        return Finder(store, clock, UTC, RecallSettings(**given), meaning)
+
+    return build
 
 
 @pytest.fixture

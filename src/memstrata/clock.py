@@ -12,10 +12,11 @@ import time
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Protocol
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from memstrata.errors import InvalidRequest
+from memstrata.errors import InvalidRequest, Misconfigured
 
-__all__ = ["Clock", "Instant", "SystemClock", "day_of", "from_iso", "milliseconds", "to_iso"]
+__all__ = ["Clock", "Instant", "SystemClock", "day_of", "from_iso", "milliseconds", "to_iso", "zone_of"]
 
 Instant = int
 """Milliseconds since 1970-01-01T00:00:00Z; negative before it."""
@@ -89,3 +90,11 @@ def from_iso(text: str, *, field: str = "") -> Instant:
 def day_of(instant: Instant) -> str:
     """Return the UTC day, `YYYY-MM-DD`: the name of a mirror file."""
     return to_iso(instant)[:10]
+
+
+def zone_of(name: str) -> ZoneInfo:
+    """Return a time zone by its name. Raises Misconfigured."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise Misconfigured(f"time_zone: no such time zone: {name!r}") from error

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TypeVar, get_args
 
 from memstrata.capture import MessageInput, append
-from memstrata.clock import Clock, Instant, SystemClock, day_of, milliseconds
+from memstrata.clock import Clock, Instant, SystemClock, day_of, milliseconds, zone_of
 from memstrata.distill.atoms.step import AtomsStep
 from memstrata.distill.choice import Chosen, chosen_distiller
 from memstrata.distill.edits import corrected_memory, edited_persona, edited_scene, refusal
@@ -64,7 +64,7 @@ from memstrata.records import (
     budget_state,
 )
 from memstrata.schedule import Arming, Engine, Handler, Housekeeping, PolicyPlanner, flush_step, layer_statuses
-from memstrata.search import MEMORIES, MESSAGES, retrieve
+from memstrata.search import MAX_NEIGHBOURS, MEMORIES, MESSAGES, Finder, Meaning, with_neighbours
 from memstrata.settings import Settings, load_settings
 from memstrata.store.mirror import Mirror
 from memstrata.store.protocol import MemoryFilter, MessageFilter, Repositories
@@ -73,6 +73,8 @@ from memstrata.store.sqlite.store import SqliteStore
 from memstrata.text.analyser import index_terms
 from memstrata.text.language import main_language
 from memstrata.text.wellformed import well_formed
+from memstrata.vectors.factory import embedder_of
+from memstrata.vectors.protocol import Embedder
 
 __all__ = ["Cleared", "Memory", "MessageInput", "Scope", "rebuild"]
 
@@ -93,7 +95,7 @@ class Cleared:
 class Memory:
     """All verbs, on one data folder. Open it with `Memory.open`."""
 
-    def __init__(self, store: SqliteStore, settings: Settings, chosen: Chosen, clock: Clock) -> None:
+    def __init__(self, store: SqliteStore, settings: Settings, chosen: Chosen, meaning: Meaning, clock: Clock) -> None:
         distiller = chosen.distiller
         self.settings = settings
         self.prompts = PromptBook(store, clock)
@@ -102,8 +104,12 @@ class Memory:
         self._clock = clock
         self._chosen = chosen
         self._distiller = distiller
-        self._recaller = Recaller(store, settings.recall, settings.pipeline.profile_scope)
-        context = StepContext(store, distiller, PolicyPlanner(settings.pipeline), clock, settings.pipeline, index_terms)
+        self._meaning = meaning
+        self._finder = Finder(store, clock, zone_of(settings.time_zone), settings.recall, meaning)
+        self._recaller = Recaller(self._finder, store, settings.recall, settings.pipeline.profile_scope)
+        context = StepContext(
+            store, self._finder, distiller, PolicyPlanner(settings.pipeline), clock, settings.pipeline, index_terms
+        )
         handlers: dict[JobKind, Handler] = {
             "l1": AtomsStep(context),
             "l2": ScenesStep(context),
@@ -124,6 +130,7 @@ class Memory:
         *,
         settings: Settings | None = None,
         distiller: Distiller | None = None,
+        embedder: Embedder | None = None,
         clock: Clock | None = None,
     ) -> AsyncIterator[Memory]:
         """Open the data folder and distill in the background until the block ends.
@@ -141,7 +148,10 @@ class Memory:
             chosen = await stack.enter_async_context(chosen_distiller(settings, store, clock))
             if distiller is not None:
                 chosen = Chosen(distiller, lambda: ComponentHealth("ok"))
-            memory = cls(store, settings, chosen, clock)
+            embedder = embedder or embedder_of(settings.embedding, clock)
+            meaning = Meaning(embedder, store, store.vector_rows, settings.embedding, clock, settings.data_dir)
+            stack.push_async_callback(meaning.close)
+            memory = cls(store, settings, chosen, meaning, clock)
             try:
                 await memory._start()
                 yield memory
@@ -179,6 +189,7 @@ class Memory:
         receipt = await self._store.write(work)
         for due in armed:
             self._engine.wake(due)
+        self._meaning.wake()
         return receipt
 
     async def messages(
@@ -221,12 +232,21 @@ class Memory:
         task_id: str | None = None,
         since: Instant | None = None,
         until: Instant | None = None,
+        neighbours: int = 0,
     ) -> Found[Message]:
-        """Return the messages that answer a query, best first. Any text is a valid query."""
+        """Return the messages that answer a query, best first. Any text is a valid query.
+
+        With `neighbours`, 1 to 5, each hit has up to so many messages of its session before and after it, whatever the
+        other arguments leave out; one that is a hit itself is in both places. Raises InvalidRequest for more.
+        """
+        if not 0 <= neighbours <= MAX_NEIGHBOURS:
+            raise InvalidRequest(f"expected 0 to {MAX_NEIGHBOURS}, got {neighbours}", field="neighbours")
         where = MessageFilter(session_id, task_id, since, until)
         asked = _query(query)
-        found = await self._store.read(lambda r: retrieve(r, MESSAGES, scope, asked, where, limit))
-        return Found(found.hits, self._search_degraded())
+        found = await self._finder.find(MESSAGES, scope, asked, where, limit)
+        if not neighbours or not found.hits:
+            return found
+        return await self._store.read(lambda r: with_neighbours(r, scope, found, neighbours))
 
     async def delete_messages(
         self,
@@ -285,8 +305,7 @@ class Memory:
         """Return the memories that answer a query, best first. Any text is a valid query."""
         where = MemoryFilter(type, task_id, since, until)
         asked = _query(query)
-        found = await self._store.read(lambda r: retrieve(r, MEMORIES, scope, asked, where, limit))
-        return Found(found.hits, self._search_degraded())
+        return await self._finder.find(MEMORIES, scope, asked, where, limit)
 
     async def update_memory(
         self, scope: Scope, memory_id: str, content: str, *, scene_name: str | None = None
@@ -416,12 +435,23 @@ class Memory:
         *,
         limit: int | None = None,
         budget_ms: int | None = None,
+        max_tokens: int | None = None,
         task_id: str | None = None,
         include: Collection[Leg] = get_args(Leg),
     ) -> Recall:
-        """Return what goes into the next prompt. A part that fails or is late is missing and named in `degraded`."""
+        """Return what goes into the next prompt. A part that fails or is late is missing and named in `degraded`.
+
+        `budget_ms` and `max_tokens`, both at least 1, go before `recall.timeout_seconds` and `recall.max_tokens`.
+        `max_tokens` is for both blocks together: memories have it first, then the persona, the scene index, the guide.
+        """
         return await self._recaller.recall(
-            scope, query, limit=limit, budget_ms=budget_ms, task_id=task_id, include=include
+            scope,
+            query,
+            limit=limit,
+            budget_ms=budget_ms,
+            max_tokens=max_tokens,
+            task_id=task_id,
+            include=include,
         )
 
     async def trace(self, scope: Scope, memory_id: str) -> Evidence:
@@ -549,7 +579,7 @@ class Memory:
             else ComponentHealth("reduced", "switched off"),
             "recall": ComponentHealth("ok", details=dict(self._recaller.failures)),
             "distiller": self._chosen.health(),
-            "embedding": _embedding_health(self.settings),
+            "embedding": self._meaning.health(),
         }
         well = store.state == "ok" and engine.state == "ok"
         uptime = (self._clock.now() - self._started_at) / 1000
@@ -572,12 +602,14 @@ class Memory:
         if self.settings.mirror.enabled:
             self._tasks.append(asyncio.create_task(self._mirror.run(), name="mirror"))
         self._tasks.append(asyncio.create_task(self._housekeeping.run(), name="housekeeping"))
+        self._tasks.append(asyncio.create_task(self._meaning.run(), name="vectors"))
 
     async def _close(self) -> None:
         if self._tasks and self.settings.pipeline.enabled:
             await self._engine.drain(self.settings.server.shutdown_seconds)
         self._mirror.stop()
         self._housekeeping.stop()
+        self._meaning.stop()
         for done in await asyncio.gather(*self._tasks, return_exceptions=True):
             if isinstance(done, BaseException):
                 _LOG.error("a background task had failed", exc_info=done)
@@ -613,10 +645,6 @@ class Memory:
     def _profile(self, scope: Scope) -> Profile:
         return scope.profile(self.settings.pipeline.profile_scope)
 
-    def _search_degraded(self) -> tuple[str, ...]:
-        health = _embedding_health(self.settings)
-        return (f"embedding: {health.reason}",) if self.settings.embedding.provider != "none" else ()
-
 
 async def rebuild(settings: Settings) -> RebuildReport:
     """Write a new database in the data folder from its readable mirror. Raises Misconfigured if one is still there."""
@@ -627,9 +655,3 @@ def _query(query: str) -> str:
     if len(query) > MAX_SEARCH:
         raise InvalidRequest(f"at most {MAX_SEARCH} characters, got {len(query)}", field="query")
     return well_formed(query)
-
-
-def _embedding_health(settings: Settings) -> ComponentHealth:
-    if settings.embedding.provider != "none":
-        return ComponentHealth("reduced", "an embedder is configured, but this version searches by keyword only")
-    return ComponentHealth("reduced", "no embedder configured: searching by keyword")

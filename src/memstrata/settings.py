@@ -118,8 +118,20 @@ class RecallSettings:
     max_characters_per_memory: int = _option(800, "longest text of one recalled memory", minimum=40)
     max_characters: int = _option(4_000, "longest text of all recalled memories together", minimum=40)
     max_persona_characters: int = _option(2_400, "longest text of the injected persona", minimum=40)
+    max_tokens_per_memory: int = _option(
+        0, "most tokens of one recalled memory, about 1 per CJK character, 1 per 4 others; 0: no limit", minimum=0
+    )
+    max_tokens: int = _option(
+        0, "most tokens of both injected blocks with all around them; 0: no limit. A call may name its own", minimum=0
+    )
     max_scenes: int = _option(15, "most scenes named in the injected index", minimum=0)
-    floor: float = _option(0.12, "least score of a recalled memory, 0 to 1", minimum=0, maximum=1)
+    floor: float = _option(0.05, "least score of a recalled memory, 0 to 1", minimum=0, maximum=1)
+    strategy: Literal["hybrid", "keyword", "embedding"] = _option(
+        "hybrid", "what a search goes by: words and meaning, words alone, meaning alone; without an embedder by words"
+    )
+    fusion: Literal["calibrated", "rrf"] = _option(
+        "calibrated", "how words and meaning become one ranking: by their scores, or by their ranks (k = 60)"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +190,17 @@ class EmbeddingSettings:
     base_url: str = _option("", "OpenAI-compatible endpoint for the provider `openai`")
     api_key: str = _option("", "its key", secret=True)
     model: str = _option("", "its model")
+    dimensions: int = _option(
+        0, "length of the vectors to ask for; 0 sends no such wish and takes the model's own", minimum=0, maximum=65_536
+    )
+    query_prefix: str = _option("", "what the model wants in front of a question, for example `query: `")
+    passage_prefix: str = _option("", "what the model wants in front of a stored text, for example `passage: `")
+    batch: int = _option(64, "most texts in one request", minimum=1, maximum=2_048)
+    query_timeout_seconds: float = _option(
+        2.0, "longest wait for the vector of a question, which somebody waits for", minimum=0.05
+    )
+    timeout_seconds: float = _option(60.0, "longest wait for the vectors of stored texts", minimum=1)
+    memory_megabytes: int = _option(512, "most memory for the indexes of all scopes together", minimum=1)
 
 
 @dataclass(frozen=True, slots=True)

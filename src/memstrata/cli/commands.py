@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from memstrata.cli.eval_commands import evaluations
 from memstrata.cli.options import (
     Agent,
     ApiKey,
@@ -19,6 +20,7 @@ from memstrata.cli.options import (
     LayerFlag,
     Limit,
     LogFormatFlag,
+    Neighbours,
     NoColor,
     Port,
     Quiet,
@@ -33,6 +35,7 @@ from memstrata.cli.words import say
 __all__ = ["app"]
 
 app = typer.Typer(help=say("help"), add_completion=False, pretty_exceptions_enable=False)
+app.add_typer(evaluations, name="eval")
 
 # The names that `memstrata.transfer.FORMATS` has; that module is not loaded for a help text, and a test compares them.
 FORMATS = ("auto", "openai", "chatgpt", "claude", "memstrata", "plain")
@@ -124,6 +127,7 @@ def search(
     query: Annotated[str, typer.Argument(help=say("help.argument.query"), show_default=False)],
     layer: LayerFlag = "memories",
     limit: Limit = 5,
+    neighbours: Neighbours = 0,
     instance: Instance = "default",
     team: Team = "personal",
     agent: Agent = "assistant",
@@ -137,7 +141,7 @@ def search(
     from memstrata.cli.searching import search
 
     place = Place(data_dir, config, url, api_key, instance, team, agent, user)
-    search(Screen(as_json=as_json), place, query, layer, limit)
+    search(Screen(as_json=as_json), place, query, layer, limit, neighbours)
 
 
 @app.command(help=say("help.trace"))
@@ -212,10 +216,16 @@ def status(
 
 
 @app.command(help=say("help.doctor"))
-def doctor(data_dir: DataDir = None, config: Config = None, port: Port = None, as_json: Json = False) -> int:
+def doctor(
+    asks_models: Annotated[bool, typer.Option("--llm", help=say("help.option.llm"))] = False,
+    data_dir: DataDir = None,
+    config: Config = None,
+    port: Port = None,
+    as_json: Json = False,
+) -> int:
     from memstrata.cli.doctor import doctor
 
-    return doctor(Screen(as_json=as_json), Place(data_dir, config), port)
+    return doctor(Screen(as_json=as_json), Place(data_dir, config), port, asks_models=asks_models)
 
 
 @app.command(help=say("help.config"))

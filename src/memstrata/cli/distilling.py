@@ -10,6 +10,7 @@ from typing import Any
 from memstrata.cli.screen import Screen
 from memstrata.cli.words import say
 from memstrata.client import AsyncMemoryClient, PipelineStatus
+from memstrata.records import MODEL_ROLES
 from memstrata.settings import Settings
 
 __all__ = ["Distilled", "distill", "distiller_state"]
@@ -39,7 +40,11 @@ class Distilled:
 
 def distiller_state(settings: Settings) -> str:
     """Return what distills, in a few words."""
-    return say("server.distiller.model" if settings.llm.base_url else "server.distiller.rules")
+    llm = settings.llm
+    if not llm.configured:
+        return say("server.distiller.rules")
+    models = dict.fromkeys(getattr(llm, f"{role}_model") or llm.model for role in MODEL_ROLES)
+    return say("server.distiller.model", models=", ".join(models))
 
 
 async def distill(client: AsyncMemoryClient, screen: Screen) -> Distilled:

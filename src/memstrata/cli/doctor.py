@@ -1,27 +1,31 @@
-"""`doctor`: whether this installation can work, and what to do where it cannot. It changes nothing."""
+"""`doctor`: whether this installation can work, and what to do where it cannot. It changes nothing.
+
+Models are only asked where that is wanted (`--llm`): it costs tokens.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import platform
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Literal
 
 import apsw
 
 from memstrata.cli.background import owner_of
+from memstrata.cli.check import Check, show_check
 from memstrata.cli.distilling import distiller_state
 from memstrata.cli.failures import MISCONFIGURED
 from memstrata.cli.place import Place
 from memstrata.cli.screen import Screen
 from memstrata.cli.words import say
-from memstrata.errors import MemstrataError
+from memstrata.clock import SystemClock
+from memstrata.errors import MemstrataError, Misconfigured
 from memstrata.server import bind
 from memstrata.settings import FILE_NAME, Settings, load_settings, unknown_variables
 from memstrata.store.sqlite.connection import open_reader, query
@@ -32,27 +36,20 @@ __all__ = ["Check", "doctor", "examine"]
 
 _MINIMUM_PYTHON = (3, 11)
 _LOW_BYTES = 1 << 30
-_SYMBOLS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "failed": ("✗", "bold red")}
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing looked at. `text` says what was found and, after an arrow, what to do."""
-
-    name: str  # a phrase's name
-    state: Literal["ok", "warning", "failed"]
-    text: str
-
-
-def doctor(screen: Screen, place: Place, port: int | None) -> int:
-    """Look at everything and return the exit code: 3 where something must be changed."""
+def doctor(screen: Screen, place: Place, port: int | None, *, asks_models: bool = False) -> int:
+    """Look at everything and return the exit code: 3 where something must be changed. `asks_models`: call them, too."""
     checks = list(examine(place, port))
     for check in checks:
-        symbol, style = _SYMBOLS[check.state]
-        screen.item(f"{symbol} {say(check.name)}", check.text, width=14, style=style)
+        show_check(screen, check)
+    if asks_models:
+        for check in asyncio.run(_models(screen, place)):
+            show_check(screen, check)
+            checks.append(check)
     failed = sum(check.state == "failed" for check in checks)
     screen.line(say("doctor.unwell", number=failed) if failed else say("doctor.well"), "bold")
-    screen.json({"ok": not failed, "checks": [{**asdict(c), "name": c.name.partition(".")[2]} for c in checks]})
+    screen.json({"ok": not failed, "checks": [check.as_json() for check in checks]})
     return MISCONFIGURED if failed else 0
 
 
@@ -74,7 +71,7 @@ def examine(place: Place, port: int | None) -> Iterator[Check]:
     yield _disk(settings.data_dir)
     yield _port(settings)
     yield _database(settings.data_dir)
-    yield Check("doctor.distiller", "ok", distiller_state(settings))
+    yield _distiller(settings)
     unused = settings.embedding.provider != "none"
     text = say("doctor.embedder.unused" if unused else "doctor.embedder.none")
     yield Check("doctor.embedder", "warning" if unused else "ok", text)
@@ -179,6 +176,34 @@ def _database(folder: Path) -> Check:
     if reason:
         return Check("doctor.database", "failed", say("doctor.database.damaged", reason=reason))
     return Check("doctor.database", "ok", say("doctor.database.ok", size=_size(file.stat().st_size)))
+
+
+def _distiller(settings: Settings) -> Check:
+    """Say what distills, without asking it."""
+    if settings.llm.configured:
+        # Loaded only where it is used, as in the server.
+        from memstrata.distill.model import role_models
+
+        try:
+            role_models(settings.llm)
+        except MemstrataError as error:
+            return Check("doctor.distiller", "failed", str(error))
+    return Check("doctor.distiller", "ok", distiller_state(settings))
+
+
+async def _models(screen: Screen, place: Place) -> list[Check]:
+    """Ask the models. What else is wrong with the settings has been said."""
+    from memstrata.cli.model_check import check_models
+
+    try:
+        settings, _ = load_settings(flags={"data_dir": place.data_dir}, file=place.config)
+        if not settings.llm.configured:
+            return [Check("doctor.llm.model", "failed", say("doctor.llm.none"))]
+        return await check_models(
+            settings.llm, SystemClock(), lambda model: screen.bullet(say("doctor.llm.step", model=model))
+        )
+    except Misconfigured:
+        return []
 
 
 def _nearest(folder: Path) -> Path:

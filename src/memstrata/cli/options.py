@@ -23,6 +23,7 @@ __all__ = [
     "LayerFlag",
     "Limit",
     "LogFormatFlag",
+    "Neighbours",
     "NoColor",
     "Port",
     "Quiet",
@@ -54,3 +55,4 @@ User = Annotated[str, typer.Option("--user", help=say("help.option.user"))]
 
 LayerFlag = Annotated[Layer, typer.Option("--layer", help=say("help.option.layer"))]
 Limit = Annotated[int, typer.Option("--limit", help=say("help.option.limit"), min=1, max=100)]
+Neighbours = Annotated[int, typer.Option("--neighbours", help=say("help.option.neighbours"), min=0, max=5)]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from memstrata.cli.eval_phrases import EVAL_PHRASES
+from memstrata.cli.model_phrases import MODEL_PHRASES
+
 __all__ = ["NOUNS", "PHRASES"]
 
 NOUNS: Mapping[str, tuple[str, str, str]] = {
@@ -64,6 +67,10 @@ _HELP: Mapping[str, tuple[str, str]] = {
     "help.option.dry_run": ("Read the files, store nothing.", "只读取文件，不写入。"),
     "help.option.layer": ("What to search: memories or messages.", "搜索对象：memories（记忆）或 messages（消息）。"),
     "help.option.limit": ("Most results.", "最多返回几条。"),
+    "help.option.neighbours": (
+        "Messages to show before and after each one that was found.",
+        "每条命中消息前后各显示几条。",
+    ),
     "help.option.markdown": ("Print the table of the documentation.", "输出文档中的设置表。"),
     "help.option.from_files": ("From the readable files beside it.", "来自旁边的可读文件。"),
     "help.argument.demo_file": (
@@ -125,11 +132,11 @@ _SERVER: Mapping[str, tuple[str, str]] = {
         "server on {url} · store {folder} · it was running already",
         "服务 {url} · 数据 {folder} · 已经在运行",
     ),
-    "server.distiller.rules": ("no model needed: distilling by rules", "不需要模型：按规则提炼"),
-    "server.distiller.model": (
-        "distilling by rules: this version does not use the model yet",
-        "按规则提炼：此版本尚未使用模型",
+    "server.distiller.rules": (
+        "no model set: distilling by rules (MEMSTRATA_LLM_BASE_URL and MEMSTRATA_LLM_MODEL set one)",
+        "未设置模型：按规则提炼（用 MEMSTRATA_LLM_BASE_URL 和 MEMSTRATA_LLM_MODEL 设置）",
     ),
+    "server.distiller.model": ("distilling with {models}", "由 {models} 提炼"),
     "server.stopped": ("stopped {url} (process {pid}) · store {folder}", "已停止 {url}（进程 {pid}）· 数据 {folder}"),
     "server.none": ("no server is running on {folder}", "{folder} 上没有正在运行的服务"),
     "server.not_stopped": (
@@ -206,6 +213,10 @@ _EXPORT: Mapping[str, tuple[str, str]] = {
 
 _SEARCH: Mapping[str, tuple[str, str]] = {
     "search.none": ("nothing found for “{query}”", "没有找到“{query}”"),
+    "search.neighbours": (
+        "only messages have neighbours; add --layer messages",
+        "只有消息才有前后文；请加上 --layer messages",
+    ),
     "search.degraded": ("searched with less: {reasons}", "搜索能力受限：{reasons}"),
 }
 
@@ -229,7 +240,15 @@ _STATUS: Mapping[str, tuple[str, str]] = {
     "status.layer.waiting": ("{pending} waiting", "{pending} 等待中"),
     "status.layer.running": ("{pending} being distilled", "{pending} 提炼中"),
     "status.layer.dead": ("{pending} given up", "{pending} 已放弃"),
+    "status.parked": ("{number} messages that no model takes", "{number} 条消息无法被模型处理，已搁置"),
     "status.last_error": ("last error: {error}", "最近错误：{error}"),
+    "status.tokens": ("tokens", "词元"),
+    "status.tokens.used": ("{used} used today (UTC)", "今日（UTC）已用 {used}"),
+    "status.tokens.limited": ("{used} of {limit} used today (UTC)", "今日（UTC）已用 {used}，上限 {limit}"),
+    "status.tokens.spent": (
+        "{used} of {limit} used today (UTC): distillation waits for tomorrow",
+        "今日（UTC）已用 {used}，达到上限 {limit}：提炼暂停至明天",
+    ),
     "status.state.ok": ("ok", "正常"),
     "status.state.reduced": ("reduced", "受限"),
     "status.state.failed": ("failed", "故障"),
@@ -307,8 +326,8 @@ _CONFIG: Mapping[str, tuple[str, str]] = {
 _DEMO: Mapping[str, tuple[str, str]] = {
     "demo.persona": ("L3 · persona", "L3 · 画像"),
     "demo.no_memories": (
-        "no statement in it that holds outside the conversation was recognised by the rules",
-        "规则没有在其中识别出脱离对话仍然成立的内容",
+        "no statement in it was recognised that holds outside the conversation",
+        "没有在其中识别出脱离对话仍然成立的内容",
     ),
     "demo.nothing_recalled": (
         "nothing recalled: no memory shares a word with the question",
@@ -340,6 +359,8 @@ PHRASES: Mapping[str, tuple[str, str]] = {
     **_TRACE,
     **_STATUS,
     **_DOCTOR,
+    **MODEL_PHRASES,
+    **EVAL_PHRASES,
     **_CONFIG,
     **_DEMO,
 }

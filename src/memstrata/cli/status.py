@@ -13,9 +13,9 @@ from memstrata.cli.logs import write_logs
 from memstrata.cli.place import Place
 from memstrata.cli.screen import Screen
 from memstrata.cli.words import say
-from memstrata.client import Health, LayerStatus, PipelineStatus
+from memstrata.client import Budget, Health, LayerStatus, PipelineStatus
 
-__all__ = ["status"]
+__all__ = ["show_pipeline", "status"]
 
 # Switched off for a command that only looks, so their state says nothing about the installation.
 _OFF_IN_PROCESS = frozenset({"pipeline", "mirror"})
@@ -43,6 +43,7 @@ async def _status(screen: Screen, place: Place) -> None:
             "pipeline": {
                 "idle": pipeline.idle,
                 "distiller": pipeline.distiller,
+                "budget": asdict(pipeline.budget) if pipeline.budget else None,
                 **{name: asdict(layer) for name, layer in pipeline.layers.items()},
             },
             "components": parts,
@@ -66,14 +67,21 @@ def _show(
     screen.line()
     show_layers(screen, layers)
     screen.line()
-    screen.line(say("status.waiting"), "bold")
-    for name, layer in pipeline.layers.items():
-        screen.item(name.upper(), _waits(layer), indent=2)
+    show_pipeline(screen, pipeline)
     screen.line()
     for name, part in parts.items():
         state = say(f"status.state.{part['state']}")
         reason = part.get("reason")
         screen.item(name, f"{state} · {reason}" if reason else state, indent=2, width=14)
+
+
+def show_pipeline(screen: Screen, pipeline: PipelineStatus) -> None:
+    """Show what waits in each layer, and what models cost today."""
+    screen.line(say("status.waiting"), "bold")
+    for name, layer in pipeline.layers.items():
+        screen.item(name.upper(), _waits(layer), indent=2)
+    if pipeline.budget is not None:
+        screen.item(say("status.tokens"), _tokens(pipeline.budget), indent=2)
 
 
 def _parts(connection: Connection, health: Health) -> Mapping[str, Mapping[str, Any]]:
@@ -83,4 +91,13 @@ def _parts(connection: Connection, health: Health) -> Mapping[str, Mapping[str, 
 
 def _waits(layer: LayerStatus) -> str:
     text = say(f"status.layer.{layer.state if layer.pending else 'idle'}", pending=layer.pending)
+    if layer.parked:
+        text = f"{text} · {say('status.parked', number=layer.parked)}"
     return f"{text} · {say('status.last_error', error=layer.last_error)}" if layer.last_error else text
+
+
+def _tokens(budget: Budget) -> str:
+    if budget.limit_tokens is None:
+        return say("status.tokens.used", used=budget.used_tokens)
+    name = "status.tokens.spent" if budget.spent else "status.tokens.limited"
+    return say(name, used=budget.used_tokens, limit=budget.limit_tokens)

@@ -107,9 +107,10 @@ class AsyncMemoryClient(AsyncConnection):
         since: Time | None = None,
         until: Time | None = None,
         limit: int | None = None,
+        neighbours: int | None = None,
     ) -> Found[Message]:
-        """Find messages, best first, 5 unless told otherwise."""
-        return await self._send(self._calls.search_messages(query, session, since, until, limit))
+        """Find messages, best first, 5 unless told otherwise; with up to `neighbours`, at most 5, on each side of a hit."""
+        return await self._send(self._calls.search_messages(query, session, since, until, limit, neighbours))
 
     async def delete_messages(self, *, message_ids: Sequence[str] = (), session_ids: Sequence[str] = ()) -> int:
         """Delete messages or whole sessions, with what was distilled from them alone; return how many messages went."""
@@ -211,10 +212,14 @@ class AsyncMemoryClient(AsyncConnection):
         *,
         limit: int | None = None,
         budget_ms: int | None = None,
+        max_tokens: int | None = None,
         include: Sequence[str] | None = None,
     ) -> Recall:
-        """Return what belongs into the next prompt. `include` names some of `memories`, `persona`, `scenes`."""
-        return await self._send(self._calls.recall(query, limit, budget_ms, include))
+        """Return what belongs into the next prompt. `include` names some of `memories`, `persona`, `scenes`.
+
+        What does not arrive within `budget_ms` is left out and named; `max_tokens` is for both blocks together.
+        """
+        return await self._send(self._calls.recall(query, limit, budget_ms, max_tokens, include))
 
     async def trace(self, memory_id: str) -> Evidence:
         """Return why a memory exists."""

@@ -108,9 +108,21 @@ class Calls:
         return self._post("/v3/conversation/count", {**self._session(session), **_window(since, until)}, _total)
 
     def search_messages(
-        self, query: str, session: str | None, since: Time | None, until: Time | None, limit: int | None
+        self,
+        query: str,
+        session: str | None,
+        since: Time | None,
+        until: Time | None,
+        limit: int | None,
+        neighbours: int | None,
     ) -> Call[Found[Message]]:
-        body = {"query": query, **self._session(session), **_window(since, until), "limit": limit}
+        body = {
+            "query": query,
+            **self._session(session),
+            **_window(since, until),
+            "limit": limit,
+            "neighbours": neighbours,
+        }
         return self._post(
             "/v3/conversation/search",
             body,
@@ -211,12 +223,18 @@ class Calls:
         return self._post("/v3/core/restore", {"version": version}, _version, repeatable=False)
 
     def recall(
-        self, query: str, limit: int | None, budget_ms: int | None, include: Sequence[str] | None
+        self,
+        query: str,
+        limit: int | None,
+        budget_ms: int | None,
+        max_tokens: int | None,
+        include: Sequence[str] | None,
     ) -> Call[Recall]:
         body = {
             "query": query,
             "limit": limit,
             "budget_ms": budget_ms,
+            "max_tokens": max_tokens,
             "include": None if include is None else list(include),
         }
         return self._post("/v3/recall", body, Recall.read)

@@ -20,6 +20,7 @@ __all__ = [
     "LayerStatus",
     "Memory",
     "Message",
+    "Neighbours",
     "Page",
     "Persona",
     "PipelineStatus",
@@ -188,12 +189,31 @@ class Page(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
+class Neighbours:
+    """What was said around a message in its session, both in the order of the conversation."""
+
+    before: tuple[Message, ...]
+    after: tuple[Message, ...]
+
+    @classmethod
+    def read_if_any(cls, data: Data | None) -> Neighbours | None:
+        if data is None:
+            return None
+        before, after = (tuple(Message.read(row) for row in data.get(side, ())) for side in ("before", "after"))
+        return cls(before, after)
+
+
+@dataclass(frozen=True, slots=True)
 class Hit(Generic[T]):
-    """A search result: 0 ≤ score ≤ 1, and which leg found it with which score of its own."""
+    """A search result: 0 ≤ score ≤ 1, and which leg found it with which score of its own.
+
+    `neighbours` are of a message, where they were asked for.
+    """
 
     item: T
     score: float
     legs: Mapping[str, float]
+    neighbours: Neighbours | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +368,15 @@ def page(read: Callable[[Data], T], items: list[Data], total: int) -> Page[T]:
 
 def hits(read: Callable[[Data], T], rows: Any) -> tuple[Hit[T], ...]:
     """Read rows that carry a score."""
-    return tuple(Hit(read(row), float(row.get("score", 0.0)), dict(row.get("legs", {}))) for row in rows)
+    return tuple(
+        Hit(
+            read(row),
+            float(row.get("score", 0.0)),
+            dict(row.get("legs", {})),
+            Neighbours.read_if_any(row.get("neighbours")),
+        )
+        for row in rows
+    )
 
 
 def version_number(version: int | str) -> int:

@@ -6,12 +6,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from memstrata.clock import Clock
+from memstrata.clock import Clock, zone_of
 from memstrata.distill.protocol import Distiller
 from memstrata.distill.rules import RulesDistiller
-from memstrata.errors import Misconfigured
 from memstrata.records import ComponentHealth
 from memstrata.settings import Settings
 from memstrata.store.protocol import Store
@@ -34,7 +32,7 @@ class Chosen:
 @asynccontextmanager
 async def chosen_distiller(settings: Settings, store: Store, clock: Clock) -> AsyncIterator[Chosen]:
     """Yield the distiller that the settings name. Raises Misconfigured for half a model or an unknown time zone."""
-    zone = _zone(settings.time_zone)
+    zone = zone_of(settings.time_zone)
     if not settings.llm.configured:
         yield Chosen(
             RulesDistiller(zone), lambda: ComponentHealth("reduced", "no model configured: distilling by rules")
@@ -64,10 +62,3 @@ def _health(models: Models) -> ComponentHealth:
         return ComponentHealth("ok", details=details)
     failed = any(one.state == "failed" for one in roles.values())
     return ComponentHealth("failed" if failed else "reduced", reason, details)
-
-
-def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise Misconfigured(f"time_zone: no such time zone: {name!r}") from error

@@ -17,6 +17,7 @@ from memstrata.clock import Clock, Instant
 from memstrata.distill.protocol import Distiller
 from memstrata.distill.validate import Rejected
 from memstrata.records import JobKind, Lease, ProfileScope, Scope
+from memstrata.search import Finder
 from memstrata.settings import PipelineSettings
 from memstrata.store.protocol import ProfileState, SessionProgress, Store
 
@@ -47,6 +48,7 @@ class StepContext:
     """The surroundings of a step."""
 
     store: Store
+    finder: Finder
     distiller: Distiller
     planner: Planner
     clock: Clock

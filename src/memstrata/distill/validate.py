@@ -289,6 +289,9 @@ def _repeats_itself(text: str) -> bool:
     length = len(folded)
     if length < _LEAST_TO_JUDGE:
         return False
+    # A loop, whole or for half of a text, has few distinct runs of four; nearly every sound text ends here, ten times sooner.
+    if len({folded[start : start + 4] for start in range(length - 3)}) > 0.7 * (length - 3):
+        return False
     for period in range(1, min(_LONGEST_PERIOD, length // 4) + 1):
         obeying = sum(a == b for a, b in zip(folded, folded[period:], strict=False))
         if obeying >= 0.95 * (length - period):

@@ -81,6 +81,7 @@ class Messages:
             str(payload.get("model") or ""),
             _usage(payload.get("usage")),
             {"thinking": thinking} if calls and thinking else None,
+            bool(thinking),
         )
 
 

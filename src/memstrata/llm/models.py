@@ -7,10 +7,11 @@ from types import TracebackType
 from typing import Self
 
 from memstrata.clock import Clock
-from memstrata.llm.http import Http
+from memstrata.endpoint.http import Http
 from memstrata.llm.protocol import MODEL_ROLES, ChatReply, ChatRequest, ModelRole
 from memstrata.llm.provider import Provider
 from memstrata.llm.roles import RoleModels
+from memstrata.llm.terms import Terms
 from memstrata.records import ComponentHealth
 
 __all__ = ["Models"]
@@ -34,6 +35,10 @@ class Models:
     def health(self) -> Mapping[ModelRole, ComponentHealth]:
         """Return the state of each role's model."""
         return {role: provider.health() for role, provider in self._providers.items()}
+
+    def terms(self, role: ModelRole) -> Terms:
+        """Return what the endpoint of a role's model has turned out to accept so far."""
+        return self._providers[role].terms
 
     def resume(self) -> None:
         """Ask those again that had refused key or account."""

@@ -63,13 +63,15 @@ class ChatCompletions:
         told = str(choice.get("finish_reason") or "")
         ending: Ending = "content_filter" if refused else _ENDINGS.get(told, "tool_calls" if calls else "stop")
         reasoning = message.get("reasoning_content")
+        usage = payload.get("usage")
         return WireReply(
             text,
             calls,
             ending,
             str(payload.get("model") or ""),
-            _usage(payload.get("usage")),
+            _usage(usage),
             {"reasoning_content": reasoning} if calls and isinstance(reasoning, str) else None,
+            bool(reasoning or message.get("reasoning")) or _reasoning_tokens(usage) > 0,
         )
 
 
@@ -115,6 +117,14 @@ def _tool_calls(found: object) -> tuple[ToolCall, ...]:
 def _encoded(arguments: object) -> str:
     """Return arguments that came as an object, as Ollama has sent them, in the form of the format."""
     return json.dumps(arguments, ensure_ascii=False) if isinstance(arguments, dict) else "{}"
+
+
+def _reasoning_tokens(usage: object) -> int:
+    match usage:
+        case {"completion_tokens_details": {"reasoning_tokens": tokens}}:
+            return counted(tokens)
+        case _:
+            return 0
 
 
 def _usage(found: object) -> Usage | None:

@@ -81,7 +81,10 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
-    """What came back, complete. `usage` counts every exchange that it took, also those that were repeated."""
+    """What came back, complete. `usage` counts every exchange that it took, also those that were repeated.
+
+    `reasoned`: the endpoint sent or billed reasoning apart from the text, whether or not it was asked to leave it out.
+    """
 
     text: str
     tool_calls: tuple[ToolCall, ...]
@@ -90,6 +93,7 @@ class ChatReply:
     model: str  # as the endpoint names it
     elapsed_ms: float
     carry: Mapping[str, Any] | None = None
+    reasoned: bool = False
 
     def as_message(self) -> ChatMessage:
         """Return the reply as the turn that precedes the results of its tool calls."""

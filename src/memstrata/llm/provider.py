@@ -9,34 +9,21 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
-from memstrata.clock import Clock, Instant, milliseconds, to_iso
+from memstrata.clock import Clock
+from memstrata.endpoint.breaker import Breaker
+from memstrata.endpoint.exchange import Endpoint
+from memstrata.endpoint.http import Http
 from memstrata.llm.anthropic import Messages
-from memstrata.llm.breaker import Breaker
-from memstrata.llm.errors import (
-    AuthRefused,
-    BadReply,
-    BreakerOpen,
-    CallFailed,
-    ContentRefused,
-    RateLimited,
-    RequestRefused,
-    ServerFailed,
-    TimedOut,
-    Truncated,
-    Unreachable,
-)
-from memstrata.llm.http import Http, HttpReply, excerpt
+from memstrata.llm.errors import CallFailed, ContentRefused, RequestRefused, Truncated
 from memstrata.llm.openai import ChatCompletions
 from memstrata.llm.protocol import ChatReply, ChatRequest, FinishReason, Usage
 from memstrata.llm.roles import ModelChoice
-from memstrata.llm.status import failure_of
 from memstrata.llm.terms import Terms, concede
-from memstrata.llm.tokens import count_tokens
 from memstrata.llm.wire import Wire, WireReply
 from memstrata.records import ComponentHealth
+from memstrata.text.tokens import count_tokens
 
 __all__ = ["ROLE_HEADER", "Provider"]
 
@@ -51,13 +38,9 @@ class Provider:
 
     def __init__(self, choice: ModelChoice, http: Http, clock: Clock, *, breaker: Breaker | None = None) -> None:
         self.choice = choice
-        self._http = http
-        self._clock = clock
+        self._endpoint = Endpoint(choice.base_url, choice.api_key, http, clock, breaker=breaker)
         self._wire: Wire = Messages() if choice.dialect.wire == "anthropic" else ChatCompletions()
         self._terms = Terms(choice.dialect, think=not choice.disable_thinking)
-        self._breaker = breaker or Breaker()
-        self._paused_until: Instant = 0
-        self._stopped = ""
 
     async def complete(self, request: ChatRequest) -> ChatReply:
         """Return the reply. Raises one of `errors`, whose `usage` counts what was spent on the way."""
@@ -77,25 +60,21 @@ class Provider:
             reply.model or self.choice.model,
             (time.monotonic() - started) * 1000,
             reply.carry,
+            reply.reasoned,
         )
+
+    @property
+    def terms(self) -> Terms:
+        """What the endpoint has turned out to accept so far."""
+        return self._terms
 
     def health(self) -> ComponentHealth:
         """Return whether the model can be asked, and if not, why and until when."""
-        now = self._clock.now()
-        about = {"model": self.choice.model, "dialect": self.choice.dialect.name}
-        if self._stopped:
-            return ComponentHealth("failed", self._stopped, about)
-        if now < self._paused_until:
-            return ComponentHealth("reduced", f"rate limited until {to_iso(self._paused_until)}", about)
-        if (wait := self._breaker.wait_ms(now)) is not None:
-            return ComponentHealth(
-                "reduced", f"{self._breaker.failures} calls failed, next try {to_iso(now + wait)}", about
-            )
-        return ComponentHealth("ok", details=about)
+        return self._endpoint.health({"model": self.choice.model, "dialect": self.choice.dialect.name})
 
     def resume(self) -> None:
         """Ask again after key or account were refused: the operator says that it is mended."""
-        self._stopped = ""
+        self._endpoint.resume()
 
     async def _with_room(self, request: ChatRequest, spent: list[Usage]) -> WireReply:
         """Exchange once, and once more with twice the room if the reply was cut."""
@@ -129,65 +108,13 @@ class Provider:
             return reply
 
     async def _send(self, request: ChatRequest, body: Mapping[str, Any]) -> WireReply:
-        """Exchange one body, if the endpoint may be asked now, and learn from the outcome whether it still may be."""
-        self._admit()
-        self._breaker = self._breaker.sent(self._clock.now())
-        heard = False
-        try:
-            reply = await self._http.post(
-                self.choice.base_url + self._wire.path,
-                {**self._wire.headers(self.choice.api_key), ROLE_HEADER: request.role},
-                body,
-                timeout_seconds=request.timeout_seconds,
-                secret=self.choice.api_key,
-            )
-            decoded = self._decoded(reply)
-            heard = True
-        except RateLimited as failure:
-            heard = True
-            self._paused_until = max(self._paused_until, self._clock.now() + milliseconds(failure.retry_after))
-            raise
-        except AuthRefused as failure:
-            heard = True
-            self._stopped = str(failure)
-            raise
-        except (Unreachable, TimedOut, ServerFailed, BadReply):
-            self._breaker = self._breaker.failed(self._clock.now())
-            raise
-        except CallFailed:
-            heard = True
-            raise
-        finally:
-            self._breaker = self._breaker.answered() if heard else self._breaker.abandoned()
-        return decoded
-
-    def _admit(self) -> None:
-        now = self._clock.now()
-        if self._stopped:
-            raise AuthRefused(f"not asked again: {self._stopped}")
-        if now < self._paused_until:
-            raise RateLimited(
-                "not asked before the pause that it wants is over", retry_after=(self._paused_until - now) / 1000
-            )
-        if (wait := self._breaker.wait_ms(now)) is not None:
-            raise BreakerOpen(f"not asked: the last {self._breaker.failures} calls failed", retry_after=wait / 1000)
-
-    def _decoded(self, reply: HttpReply) -> WireReply:
-        if reply.status != 200:
-            raise failure_of(reply, self._clock.now(), self.choice.api_key)
-        try:
-            payload = json.loads(reply.body)
-        except (ValueError, RecursionError):
-            start = excerpt(reply.body[:400].decode("utf-8", "replace"), self.choice.api_key)
-            raise BadReply(f"the endpoint's answer is not JSON: {start[:100]}") from None
-        if not isinstance(payload, dict):
-            raise BadReply("the endpoint's answer is not an object")
-        error = payload.get("error")
-        if isinstance(error, dict):  # gateways wrap the failure of the model behind them in a 200
-            code = error.get("code")
-            status = code if isinstance(code, int) and 400 <= code < 600 else 502
-            raise failure_of(replace(reply, status=status), self._clock.now(), self.choice.api_key)
-        return self._wire.reply(payload)
+        return await self._endpoint.post(
+            self._wire.path,
+            {**self._wire.headers(self.choice.api_key), ROLE_HEADER: request.role},
+            body,
+            timeout_seconds=request.timeout_seconds,
+            read=self._wire.reply,
+        )
 
 
 def _estimate(body: Mapping[str, Any], reply: WireReply) -> Usage:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from memstrata.endpoint.http import check_base_url
 from memstrata.errors import Misconfigured
 from memstrata.llm.dialects import DIALECTS, Dialect, DialectName, dialect_of
-from memstrata.llm.http import check_base_url
 from memstrata.llm.protocol import MODEL_ROLES, ModelRole
 
 __all__ = ["ModelChoice", "RoleModels"]

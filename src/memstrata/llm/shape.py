@@ -42,13 +42,7 @@ class Shape(Generic[T]):
 
     def json_schema(self) -> dict[str, Any]:
         """Return the schema for the endpoint, in the strict subset that OpenAI takes; its root is an object."""
-        schema = msgspec.json.schema(self.item)
-        definitions = schema.pop("$defs", {})
-        root: dict[str, Any] = definitions.pop(schema["$ref"].rsplit("/", 1)[1]) if "$ref" in schema else schema
-        if self.many:
-            root = {"type": "object", "properties": {self.name: {"type": "array", "items": root}}}
-        strict: dict[str, Any] = _strict(root)
-        return strict | {"$defs": _strict(definitions)} if definitions else strict
+        return _schema_of(self.item, self.name if self.many else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +51,18 @@ class Fitted(Generic[T]):
 
     items: tuple[T, ...]
     problems: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=64)  # deriving it takes 2 ms, and it is sent with every call
+def _schema_of(item: type[msgspec.Struct], list_name: str) -> dict[str, Any]:
+    """Return the schema of an item, or of a list of them under a name."""
+    schema = msgspec.json.schema(item)
+    definitions = schema.pop("$defs", {})
+    root: dict[str, Any] = definitions.pop(schema["$ref"].rsplit("/", 1)[1]) if "$ref" in schema else schema
+    if list_name:
+        root = {"type": "object", "properties": {list_name: {"type": "array", "items": root}}}
+    strict: dict[str, Any] = _strict(root)
+    return strict | {"$defs": _strict(definitions)} if definitions else strict
 
 
 def fit(value: Any, shape: Shape[T]) -> Fitted[T]:

@@ -33,6 +33,11 @@ class Terms:
         """Return how to ask for structure. Tools and a forced form exclude each other on some endpoints."""
         if request.schema is None or request.tools:
             return "plain"
+        return self.best_form
+
+    @property
+    def best_form(self) -> Form:
+        """Return the best way to ask for structure that has not been refused."""
         return self.dialect.forms[self.forms_refused]
 
     @property

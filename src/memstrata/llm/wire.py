@@ -29,6 +29,7 @@ class WireReply:
     model: str
     usage: Usage | None
     carry: Mapping[str, Any] | None = None
+    reasoned: bool = False  # apart from the text
 
 
 class Wire(Protocol):

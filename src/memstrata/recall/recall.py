@@ -14,12 +14,13 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Literal, get_args
 
 from memstrata.errors import MemstrataError
-from memstrata.recall.render import render_memories, render_profile
+from memstrata.recall.render import UNLIMITED, render_memories, render_profile
 from memstrata.records import PERSONA_PATH, Document, Found, MemoryRecord, ProfileScope, Recall, Scope
-from memstrata.search import MEMORIES, retrieve
+from memstrata.search import MEMORIES, Finder
 from memstrata.settings import RecallSettings
 from memstrata.store.protocol import MemoryFilter, Store
 from memstrata.text.markers import strip_injected
+from memstrata.text.tokens import count_tokens
 from memstrata.text.wellformed import well_formed
 
 __all__ = ["MAX_QUERY", "Leg", "Recaller"]
@@ -33,7 +34,8 @@ Leg = Literal["memories", "persona", "scenes"]
 class Recaller:
     """Answers recalls from a store."""
 
-    def __init__(self, store: Store, settings: RecallSettings, profile_scope: ProfileScope) -> None:
+    def __init__(self, finder: Finder, store: Store, settings: RecallSettings, profile_scope: ProfileScope) -> None:
+        self._finder = finder
         self._store = store
         self._settings = settings
         self._profile_scope = profile_scope
@@ -46,28 +48,34 @@ class Recaller:
         *,
         limit: int | None = None,
         budget_ms: int | None = None,
+        max_tokens: int | None = None,
         task_id: str | None = None,
         include: Collection[Leg] = get_args(Leg),
     ) -> Recall:
-        """Return what memory has for the query. Never raises for a leg: see `degraded`."""
+        """Return what memory has for the query. Never raises for a leg: see `degraded`.
+
+        `max_tokens` goes before the settings' own and bounds the blocks; `hits`, `persona` and `scenes` stay whole.
+        """
         started = time.perf_counter()
         asked = strip_injected(well_formed(query))[:MAX_QUERY]
+        seconds = self._settings.timeout_seconds if budget_ms is None else budget_ms / 1000
         legs: dict[Leg, Callable[[], Awaitable[Any]]] = {
-            "memories": lambda: self._memories(scope, asked, limit or self._settings.limit, task_id),
+            "memories": lambda: self._memories(scope, asked, limit or self._settings.limit, task_id, seconds),
             "persona": lambda: self._persona(scope),
             "scenes": lambda: self._scenes(scope),
         }
-        seconds = self._settings.timeout_seconds if budget_ms is None else budget_ms / 1000
         arrived, degraded = await self._gather({leg: legs[leg]() for leg in legs if leg in include}, seconds)
         found: Found[MemoryRecord] = arrived.get("memories") or Found(())
         persona: Document | None = arrived.get("persona")
         scenes: tuple[Document, ...] = arrived.get("scenes") or ()
+        tokens = (self._settings.max_tokens if max_tokens is None else max_tokens) or UNLIMITED
+        memories = render_memories(found.hits, self._settings, tokens)
         return Recall(
             hits=found.hits,
             persona=persona,
             scenes=scenes,
-            prepend_context=render_memories(found.hits, self._settings),
-            append_system_context=render_profile(persona, scenes, self._settings),
+            prepend_context=memories,
+            append_system_context=render_profile(persona, scenes, self._settings, tokens - count_tokens(memories)),
             degraded=(*degraded, *found.degraded),
             elapsed_ms=(time.perf_counter() - started) * 1000,
         )
@@ -98,11 +106,12 @@ class Recaller:
         self.failures[leg] += 1
         return f"{leg}: {reason}"
 
-    async def _memories(self, scope: Scope, query: str, limit: int, task_id: str | None) -> Found[MemoryRecord]:
+    async def _memories(
+        self, scope: Scope, query: str, limit: int, task_id: str | None, seconds: float
+    ) -> Found[MemoryRecord]:
         where = MemoryFilter(task_id=task_id)
-        return await self._store.read(
-            lambda r: retrieve(r, MEMORIES, scope, query, where, limit, floor=self._settings.floor)
-        )
+        floor = self._settings.floor
+        return await self._finder.find(MEMORIES, scope, query, where, limit, floor=floor, within_seconds=seconds)
 
     async def _persona(self, scope: Scope) -> Document | None:
         profile = scope.profile(self._profile_scope)

@@ -3,6 +3,9 @@
 The dynamic one holds memories and goes in front of the newest user message. The stable one holds persona, scene index and
 tool guide, goes to the end of the system prompt, and is the same to the byte until L2 or L3 really change, so that the
 provider's prompt cache holds. Everything in them is data: escaped, cut at grapheme boundaries, within the budget.
+
+A budget of tokens is for both blocks with all that stands around the texts. It is given away in the order of use: memories,
+persona, scene index, guide. Where it is too small for all of them, the stable block changes with what memories leave it.
 """
 
 from __future__ import annotations
@@ -10,49 +13,99 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memstrata.clock import to_iso
-from memstrata.recall.words import words_for
+from memstrata.recall.words import Words, words_for
 from memstrata.records import Document, Hit, MemoryRecord
 from memstrata.settings import RecallSettings
 from memstrata.text.graphemes import cut
 from memstrata.text.language import main_language
 from memstrata.text.markers import escape, wrap
+from memstrata.text.tokens import count_tokens
 
-__all__ = ["render_memories", "render_profile"]
+__all__ = ["UNLIMITED", "render_memories", "render_profile"]
 
+UNLIMITED = 2**53  # tokens
 _LEAST_USEFUL = 40  # a memory cut shorter than this says nothing
+_LEAST_TOKENS = 10  # likewise, beside the note that stands where it was cut
 _DAY_ENDS = ("T00:00:00.000Z", "T23:59:59.999Z")
 
 
-def render_memories(hits: Sequence[Hit[MemoryRecord]], settings: RecallSettings) -> str:
-    """Return the dynamic block; instructions first, because they rule the answer. Empty without hits."""
-    if not hits:
-        return ""
+def render_memories(hits: Sequence[Hit[MemoryRecord]], settings: RecallSettings, tokens: int = UNLIMITED) -> str:
+    """Return the dynamic block, at most `tokens` long; instructions first, because they rule the answer.
+
+    A memory without room is left out. Empty without hits, and where none has room.
+    """
     words = words_for(main_language(hit.item.content for hit in hits))
     lines: list[str] = []
-    left = settings.max_characters
+    characters = settings.max_characters
+    per_memory = settings.max_tokens_per_memory or UNLIMITED
+    left = tokens - count_tokens(wrap("relevant-memories", words.memories_intro))
     for hit in sorted(hits, key=lambda hit: hit.item.type != "instruction"):
-        allowed = min(left, settings.max_characters_per_memory)
+        allowed = min(characters, settings.max_characters_per_memory)
         if allowed < _LEAST_USEFUL:
             break
-        line = f"- [{_label(hit.item)}] {cut(_one_line(hit.item.content), allowed, words.more)}{_time(hit.item)}"
+        start, end = f"- [{_label(hit.item)}] ", _time(hit.item)
+        room = left - count_tokens(f"\n{start}{end}")
+        text = _fitted(_one_line(hit.item.content), allowed, room, words.more, most=per_memory)
+        if not text:
+            continue
+        line = f"{start}{text}{end}"
         lines.append(line)
-        left -= len(line)
-    return wrap("relevant-memories", "\n".join([words.memories_intro, *lines]))
+        characters -= len(line)
+        left -= count_tokens(f"\n{line}")
+    return wrap("relevant-memories", "\n".join([words.memories_intro, *lines])) if lines else ""
 
 
-def render_profile(persona: Document | None, scenes: Sequence[Document], settings: RecallSettings) -> str:
-    """Return the stable block. Empty when nothing is known, so that nothing is injected."""
+def render_profile(
+    persona: Document | None, scenes: Sequence[Document], settings: RecallSettings, tokens: int = UNLIMITED
+) -> str:
+    """Return the stable block, at most `tokens` long. Empty when nothing is known, so that nothing is injected.
+
+    Scenes that have no room are not named; one that is named is named whole, or its path could not be read.
+    """
     texts = [persona.body] if persona else [scene.summary for scene in scenes]
     words = words_for(main_language(texts))
+    index = [_scene_line(scene, words.heat) for scene in scenes[: settings.max_scenes]]
     blocks: list[str] = []
-    if persona and persona.body.strip():
-        body = cut(escape(persona.body.strip()), settings.max_persona_characters, words.more)
-        blocks.append(wrap("user-persona", f"{words.persona_intro}\n\n{body}"))
-    if index := [_scene_line(scene, words.heat) for scene in scenes[: settings.max_scenes]]:
-        blocks.append(wrap("scene-navigation", "\n".join([words.scenes_intro, *index])))
-    if blocks:
-        blocks.append(wrap("memory-tools-guide", words.guide))
+    left = tokens
+    if block := _persona_block(persona, words, settings.max_persona_characters, left):
+        blocks.append(block)
+        left -= count_tokens(f"{block}\n\n")
+    if block := _scenes_block(index, words, left):
+        blocks.append(block)
+        left -= count_tokens(f"{block}\n\n")
+    guide = wrap("memory-tools-guide", words.guide)
+    if blocks and count_tokens(guide) <= left:
+        blocks.append(guide)
     return "\n\n".join(blocks)
+
+
+def _persona_block(persona: Document | None, words: Words, characters: int, tokens: int) -> str:
+    if persona is None:
+        return ""
+    room = tokens - count_tokens(wrap("user-persona", f"{words.persona_intro}\n\n"))
+    body = _fitted(escape(persona.body.strip()), characters, room, words.more)
+    return wrap("user-persona", f"{words.persona_intro}\n\n{body}") if body else ""
+
+
+def _scenes_block(index: Sequence[str], words: Words, tokens: int) -> str:
+    left = tokens - count_tokens(wrap("scene-navigation", words.scenes_intro))
+    named: list[str] = []
+    for line in index:
+        left -= count_tokens(f"\n{line}")
+        if left < 0:
+            break
+        named.append(line)
+    return wrap("scene-navigation", "\n".join([words.scenes_intro, *named])) if named else ""
+
+
+def _fitted(text: str, characters: int, tokens: int, note: str, *, most: int = UNLIMITED) -> str:
+    """Return the text, cut where it is longer than `characters`, `tokens` or `most` tokens.
+
+    Nothing if `tokens`, what is left for it, would not leave enough of it to say anything.
+    """
+    if tokens < min(count_tokens(text), count_tokens(note) + _LEAST_TOKENS):
+        return ""
+    return cut(text, characters, note, tokens=min(tokens, most))
 
 
 def _label(memory: MemoryRecord) -> str:

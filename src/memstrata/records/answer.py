@@ -28,6 +28,7 @@ __all__ = [
     "LayerLoad",
     "LayerStatus",
     "MemoryVersion",
+    "Neighbours",
     "Page",
     "PersonaEvidence",
     "PipelineStatus",
@@ -67,12 +68,24 @@ class Deletion:
 
 
 @dataclass(frozen=True, slots=True)
+class Neighbours:
+    """What was said around a message in its own session, both in the order of the conversation."""
+
+    before: tuple[Message, ...] = ()
+    after: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Hit(Generic[T]):
-    """One search result: 0 ≤ score ≤ 1, and which leg found it with which score of its own."""
+    """One search result: 0 ≤ score ≤ 1, and which leg found it with which score of its own.
+
+    `neighbours` are of a message, where they were asked for.
+    """
 
     item: T
     score: float
     legs: Mapping[str, float]
+    neighbours: Neighbours | None = None
 
 
 @dataclass(frozen=True, slots=True)

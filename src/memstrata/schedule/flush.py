@@ -39,4 +39,6 @@ def _hasten(r: Repositories, kind: JobKind, target: Target, job: Job | None, now
     """Make a job due unless it runs or waits out a failure; return whether it is to be waited for."""
     if job is None or (job.state == "waiting" and not job.last_error):
         r.jobs.arm(kind, target, now, only_earlier=True)
+    elif job.state == "running":
+        r.jobs.hurry(kind, target)  # nobody may be waiting when it ends
     return job is None or job.state != "dead"

@@ -16,6 +16,7 @@ from memstrata.capture import MAX_CHARACTERS, MAX_KEY, MAX_MESSAGE_ID, MAX_MESSA
 from memstrata.errors import InvalidRequest
 from memstrata.recall import Leg
 from memstrata.records import Role
+from memstrata.search import MAX_NEIGHBOURS
 from memstrata.server.envelope import UnreadableBody
 
 __all__ = [
@@ -94,10 +95,11 @@ class ConversationQuery(Request, kw_only=True, frozen=True):
 
 
 class ConversationSearch(Request, kw_only=True, frozen=True):
-    """`/conversation/search`."""
+    """`/conversation/search`. `neighbours` is how many messages of its session to show on each side of a hit."""
 
     query: Query
     limit: Limit | None = None
+    neighbours: Annotated[int, Meta(ge=0, le=MAX_NEIGHBOURS)] | None = None
     time_start: str | None = None
     time_end: str | None = None
 
@@ -215,6 +217,7 @@ class RecallRequest(Request, kw_only=True, frozen=True):
     query: Query
     limit: Limit | None = None
     budget_ms: Annotated[int, Meta(ge=1, le=60_000)] | None = None
+    max_tokens: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
     include: list[Leg] | None = None
 
 

@@ -56,8 +56,13 @@ def message(scope: Scope, item: Message) -> dict[str, Any]:
 
 
 def found_message(scope: Scope, hit: Hit[Message]) -> dict[str, Any]:
-    """An L0 row with its rank."""
-    return message(scope, hit.item) | _rank(hit)
+    """An L0 row with its rank, and with its neighbours where they were asked for."""
+    found = message(scope, hit.item) | _rank(hit)
+    beside = hit.neighbours
+    if beside is None:
+        return found
+    sides = {"before": beside.before, "after": beside.after}
+    return found | {"neighbours": {side: [message(scope, item) for item in items] for side, items in sides.items()}}
 
 
 def memory(scope: Scope, item: MemoryRecord) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from memstrata.records import (
     MemoryPrompt,
     MemoryRecord,
     Message,
+    Neighbours,
     NewDocument,
     NewMemory,
     NewMessage,
@@ -49,6 +50,7 @@ from memstrata.store.evidence import EvidenceLayer
 
 __all__ = [
     "Conversations",
+    "Coverage",
     "Erasure",
     "GenerationFilter",
     "Generations",
@@ -71,6 +73,9 @@ __all__ = [
     "StaleFile",
     "Store",
     "StoredReceipt",
+    "VectorKind",
+    "VectorText",
+    "Vectors",
 ]
 
 T = TypeVar("T")
@@ -250,6 +255,15 @@ class Conversations(Protocol):
     def page(self, scope: Scope, where: MessageFilter, limit: int, offset: int) -> tuple[Message, ...]: ...
     def count(self, scope: Scope, where: MessageFilter) -> int: ...
     def by_seq(self, scope: Scope, seqs: Collection[int]) -> tuple[Message, ...]: ...
+    def around(self, scope: Scope, seq: int, before: int, after: int) -> Neighbours:
+        """Return up to so many messages of its own session before and after one; none of one that is not there."""
+        ...
+
+    def chosen(self, scope: Scope, seqs: Collection[int], where: MessageFilter) -> tuple[Message, ...]:
+        """Return those of the messages that the filter lets through."""
+        ...
+
+    def seqs(self, scope: Scope, where: MessageFilter) -> tuple[int, ...]: ...
     def size(self, scope: Scope) -> int: ...
     def frequencies(self, scope: Scope, terms: Collection[str]) -> Mapping[str, int]: ...
     def match(
@@ -286,6 +300,11 @@ class Memories(Protocol):
 
     def page(self, scope: Scope, where: MemoryFilter, limit: int, offset: int) -> tuple[MemoryRecord, ...]: ...
     def count(self, scope: Scope, where: MemoryFilter) -> int: ...
+    def chosen(self, scope: Scope, seqs: Collection[int], where: MemoryFilter) -> tuple[MemoryRecord, ...]:
+        """Return those of the memories that are live and that the filter lets through."""
+        ...
+
+    def seqs(self, scope: Scope, where: MemoryFilter) -> tuple[int, ...]: ...
     def sources(self, scope: Scope, seq: int) -> tuple[Message, ...]: ...
     def replaced(self, scope: Scope, seq: int) -> tuple[MemoryRecord, ...]: ...
     def size(self, scope: Scope) -> int: ...
@@ -331,6 +350,10 @@ class Jobs(Protocol):
     """Durable timers with leases. One job per (kind, target)."""
 
     def arm(self, kind: JobKind, target: Target, due_at: Instant, *, only_earlier: bool = False) -> None: ...
+    def hurry(self, kind: JobKind, target: Target) -> None:
+        """Let what is left when a running job ends be due at once."""
+        ...
+
     def disarm(self, kind: JobKind, target: Target) -> None: ...
     def claim(self, worker: str, now: Instant, until: Instant, limit: int) -> tuple[Lease, ...]: ...
     def renew(self, lease: Lease, until: Instant) -> bool: ...
@@ -419,6 +442,57 @@ class Spendings(Protocol):
     def lines(self, instance: str, first_day: str, last_day: str) -> tuple[Spending, ...]: ...
 
 
+VectorKind = Literal["memories", "messages"]
+
+
+@dataclass(frozen=True, slots=True)
+class VectorText:
+    """A text without a vector. `scope_key` names the index that it belongs to."""
+
+    seq: int
+    scope_key: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many live rows there are, how many have a vector of a model, and of these how many the model refused."""
+
+    rows: int
+    present: int
+    refused: int
+
+    @property
+    def missing(self) -> int:
+        return max(0, self.rows - self.present)
+
+
+class Vectors(Protocol):
+    """Vectors of memories and messages, one per row, of one model at a time. Like the mirror it crosses scopes to fill gaps."""
+
+    def model(self, name: str, dimensions: int) -> int:
+        """Return the number of a model, giving it one if need be."""
+        ...
+
+    def scope_key(self, kind: VectorKind, scope: Scope) -> str | None: ...
+    def missing(self, kind: VectorKind, model: int, after_seq: int, limit: int) -> tuple[VectorText, ...]: ...
+    def put(
+        self, kind: VectorKind, model: int, texts: Mapping[int, str], vectors: Mapping[int, bytes]
+    ) -> frozenset[int]:
+        """Store vectors (float16 bytes, empty for a refused text) of rows that are still live; return which."""
+        ...
+
+    def newest(self, kind: VectorKind) -> int:
+        """Return the highest seq that was ever given: a row above it came after what this transaction sees."""
+        ...
+
+    def ask_again(self, kind: VectorKind, model: int) -> tuple[int, ...]:
+        """Forget that the model refused texts, so that they lack a vector again; return their seqs in order."""
+        ...
+
+    def coverage(self, kind: VectorKind, model: int) -> Coverage: ...
+
+
 class Erasure(Protocol):
     """The one delete path. It reaches every copy: rows, terms, sources, documents, receipts, jobs and mirror files."""
 
@@ -465,6 +539,8 @@ class Repositories(Protocol):
     def generations(self) -> Generations: ...
     @property
     def spending(self) -> Spendings: ...
+    @property
+    def vectors(self) -> Vectors: ...
     @property
     def erasure(self) -> Erasure: ...
     @property

@@ -25,7 +25,7 @@ from aiohttp import web
 
 from memstrata.llm.protocol import MODEL_ROLES, ToolCall
 from memstrata.llm.provider import ROLE_HEADER
-from memstrata.llm.tokens import count_tokens
+from memstrata.text.tokens import count_tokens
 
 __all__ = [
     "Answer",

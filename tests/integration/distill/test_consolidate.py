@@ -16,7 +16,7 @@ from memstrata.distill.protocol import SceneDraft, SceneRequest, SceneView
 from memstrata.distill.scenes.consolidate import consolidate_with_model, persona_request
 from memstrata.distill.scenes.prompt import capacity_line, scene_system
 from memstrata.llm import Chat, Deferred, Divisible, ModelChoice, Models, RoleModels, ToolCall
-from memstrata.llm.tokens import count_tokens
+from memstrata.text.tokens import count_tokens
 from memstrata.memory import Memory, MessageInput
 from memstrata.records import CustomPrompt, LayerStatus, MemoryRecord, Poison, Profile, PromptRef, Retry, Scope
 from memstrata.testing import EchoDistiller, FakeClock

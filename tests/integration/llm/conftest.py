@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memstrata.llm.http import Http
+from memstrata.endpoint.http import Http
 from memstrata.llm.protocol import ChatMessage, ChatRequest
 from memstrata.llm.provider import Provider
 from memstrata.llm.roles import ModelChoice

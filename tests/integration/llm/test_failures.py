@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from memstrata.endpoint.breaker import Breaker
 from memstrata.errors import Misconfigured, Unavailable
 from memstrata.llm import errors
-from memstrata.llm.breaker import Breaker
 from memstrata.llm.models import Models
 from memstrata.llm.protocol import ChatRequest
 from memstrata.llm.provider import Provider

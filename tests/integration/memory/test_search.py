@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import UTC
 
 import pytest
 
 from memstrata.records import Found, MemoryRecord, NewMemory, NewMessage, Scope
-from memstrata.search import MEMORIES, MESSAGES, retrieve
+from memstrata.search import MEMORIES, MESSAGES, Finder, Meaning
+from memstrata.settings import EmbeddingSettings, RecallSettings
 from memstrata.store.protocol import MemoryFilter, MessageFilter, Repositories
 from memstrata.store.sqlite.store import SqliteStore
+from memstrata.testing import FakeClock
 
 Build = Callable[..., NewMemory]
 MAX_SEARCH = 2_048
@@ -30,7 +33,13 @@ async def keep(store: SqliteStore, scope: Scope, memories: Sequence[NewMemory]) 
 async def find(
     store: SqliteStore, scope: Scope, query: str, where: MemoryFilter | None = None, limit: int = 5
 ) -> Found[MemoryRecord]:
-    return await store.read(lambda r: retrieve(r, MEMORIES, scope, query, where or MemoryFilter(), limit))
+    return await finder(store).find(MEMORIES, scope, query, where or MemoryFilter(), limit, weighted=False)
+
+
+def finder(store: SqliteStore) -> Finder:
+    clock = FakeClock()
+    meaning = Meaning(None, store, store.vector_rows, EmbeddingSettings(), clock, store.folder)
+    return Finder(store, clock, UTC, RecallSettings(), meaning)
 
 
 async def texts(store: SqliteStore, scope: Scope, query: str) -> list[str]:
@@ -104,7 +113,7 @@ async def test_any_text_is_a_query(store: SqliteStore, scope: Scope, new_memory:
 
     found = await find(store, scope, query)
     assert all(0 < hit.score <= 1 for hit in found.hits)
-    messages = await store.read(lambda r: retrieve(r, MESSAGES, scope, query, MessageFilter(), 5))
+    messages = await finder(store).find(MESSAGES, scope, query, MessageFilter(), 5)
     assert messages.hits == ()
 
 
@@ -191,5 +200,5 @@ async def test_messages_are_searched_like_memories(
     said = [new_message("I moved to Lisbon last week"), new_message("noted", role="assistant")]
     await store.write(lambda r: r.conversations.append(scope, "s1", "", said, 0))
 
-    found = await store.read(lambda r: retrieve(r, MESSAGES, scope, "where is Lisbon", MessageFilter(), 5))
+    found = await finder(store).find(MESSAGES, scope, "where is Lisbon", MessageFilter(), 5)
     assert [hit.item.content for hit in found.hits] == ["I moved to Lisbon last week"]

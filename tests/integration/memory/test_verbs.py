@@ -238,7 +238,7 @@ async def test_health_names_every_component_and_what_it_does_without(
         data_dir=tmp_path,
         pipeline=PipelineSettings(enabled=False),
         mirror=MirrorSettings(enabled=False),
-        embedding=EmbeddingSettings(provider="openai"),
+        embedding=EmbeddingSettings(provider="openai", base_url="http://127.0.0.1:1/v1", model="m"),
     )
     async with open_memory(settings=settings, distiller=None) as memory:
         clock.advance(90)
@@ -248,7 +248,7 @@ async def test_health_names_every_component_and_what_it_does_without(
         reasons = {name: part.reason for name, part in health.components.items() if part.state == "reduced"}
         assert set(health.components) - set(reasons) == {"store", "housekeeping", "recall"}
         assert reasons["pipeline"] == reasons["mirror"] == "switched off"
-        assert "embedder is configured" in reasons["embedding"]
+        assert "the embedder has not answered yet" in reasons["embedding"] or "127.0.0.1" in reasons["embedding"]
         assert reasons["distiller"] == "no model configured: distilling by rules"
 
 
@@ -274,7 +274,9 @@ async def test_the_longest_query_is_answered_and_a_longer_one_refused(open_memor
 async def test_a_search_says_when_a_configured_embedder_took_no_part(
     open_memory: Open, tmp_path: Path, scope: Scope
 ) -> None:
-    settings = Settings(data_dir=tmp_path, embedding=EmbeddingSettings(provider="openai"))
+    settings = Settings(
+        data_dir=tmp_path, embedding=EmbeddingSettings(provider="openai", base_url="http://127.0.0.1:1/v1", model="m")
+    )
     async with open_memory(settings=settings) as memory:
         assert "embedding" in (await memory.search(scope, "tea")).degraded[0]
         assert "embedding" in (await memory.search_messages(scope, "tea")).degraded[0]

@@ -85,6 +85,24 @@ async def test_what_came_while_l1_ran_has_its_own_turn_without_being_asked_for(
         assert (await memory.status(scope, session_id="s1")).layers["l1"].next_due_at == clock.now() + 600_000
 
 
+async def test_a_flush_that_waits_for_nothing_reaches_what_came_while_its_session_was_distilled(
+    open_memory: Open,
+    scope: Scope,
+    distiller: EchoDistiller,
+    settled: Settled,
+    eventually: Callable[..., Awaitable[None]],
+) -> None:
+    async with open_memory() as memory:
+        with distiller.paused("extract"):
+            await memory.add(scope, "s1", [MessageInput("user", "the first fact")])
+            await eventually(lambda: distiller.calls["extract"] == 1)
+            await memory.add(scope, "s1", [MessageInput("user", "said meanwhile")])
+            await memory.flush(scope, session_id="s1", wait_seconds=0)
+        await settled(memory, scope)
+
+        assert distiller.seen == ["the first fact", "said meanwhile"]
+
+
 @pytest.mark.parametrize(
     "times",
     [

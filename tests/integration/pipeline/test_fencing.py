@@ -14,6 +14,7 @@ from memstrata.distill.scenes.step import ScenesStep
 from memstrata.errors import LeaseLost
 from memstrata.records import JobKind, NewDocument, NewMemory, NewMessage, Retry, Scope
 from memstrata.schedule import Handler, PolicyPlanner
+from memstrata.search import Finder
 from memstrata.settings import PipelineSettings
 from memstrata.store.protocol import MemoryFilter, Repositories
 from memstrata.store.sqlite.store import SqliteStore
@@ -26,9 +27,11 @@ STAGES: dict[JobKind, Stage] = {"l1": "extract", "l2": "consolidate", "l3": "por
 
 
 @pytest.fixture
-def handlers(store: SqliteStore, clock: FakeClock, distiller: EchoDistiller) -> dict[JobKind, Handler]:
+def handlers(
+    store: SqliteStore, clock: FakeClock, distiller: EchoDistiller, finder_of: Callable[..., Finder]
+) -> dict[JobKind, Handler]:
     settings = PipelineSettings()
-    context = StepContext(store, distiller, PolicyPlanner(settings), clock, settings, index_terms)
+    context = StepContext(store, finder_of(store), distiller, PolicyPlanner(settings), clock, settings, index_terms)
     return {"l1": AtomsStep(context), "l2": ScenesStep(context), "l3": PersonaStep(context)}
 
 

@@ -15,7 +15,7 @@ from memstrata.transfer.conversation import SkipReason
 CODE = "\n".join(
     file.read_text(encoding="utf-8")
     for file in sorted(Path(memstrata.cli.__file__).parent.glob("*.py"))
-    if file.name != "phrases.py"
+    if not file.name.endswith("phrases.py")
 )
 # Their last part is a value: a kind of error, a reason, a state.
 COMPUTED = ("error.", "skip.", "status.state.", "status.layer.")

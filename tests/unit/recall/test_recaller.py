@@ -11,6 +11,7 @@ import pytest
 from memstrata.errors import Unavailable
 from memstrata.recall import Leg, Recaller
 from memstrata.records import ComponentHealth, Document, Found, Scope
+from memstrata.search import Finder
 from memstrata.settings import RecallSettings
 from memstrata.store.protocol import Repositories, Store
 
@@ -60,8 +61,18 @@ async def never() -> Any:
     await asyncio.Event().wait()
 
 
+class Finding:
+    """A search that is the first of the store's answers, whatever is looked for."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def find(self, *_: object, **__: object) -> Found[Any]:
+        return await self._store.read(lambda _: Found(()))
+
+
 def recaller(store: Store, **settings: Any) -> Recaller:
-    return Recaller(store, RecallSettings(**settings), "agent")
+    return Recaller(cast("Finder", Finding(store)), store, RecallSettings(**settings), "agent")
 
 
 async def test_what_all_legs_bring_is_returned(scope: Scope) -> None:

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from memstrata.records import Message, Scope
-from memstrata.search.keyword import attainable, weigh
-from memstrata.search.retrieve import Collection, retrieve
+from memstrata.search.bm25 import Counted, attainable, weigh
+from memstrata.search.collection import Collection
+from memstrata.search.keyword import keyword_leg
+from memstrata.search.ranking import rank
 from memstrata.store.protocol import MessageFilter, Repositories
 from memstrata.text.analyser import index_terms, query_terms
 
@@ -44,12 +46,21 @@ class Rows:
         best = sorted((pair for pair in held if pair[0]), reverse=True)[:limit]
         return [(Message(seq, str(seq), "s", "", "user", self.texts[seq], 0, 0), score) for score, seq in best]
 
+    def chosen(self, _: Scope, seqs: Sequence[int], where: MessageFilter) -> Sequence[Message]:
+        return [Message(seq, str(seq), "s", "", "user", self.texts[seq], 0, 0) for seq in seqs]
+
+    def seqs(self, _: Scope, where: MessageFilter) -> Sequence[int]:
+        return range(len(self.texts))
+
 
 def search(rows: Rows, query: str, limit: int, floor: float = 0.05) -> list[tuple[int, float]]:
-    collection: Collection[Message, MessageFilter] = Collection(lambda _: rows, lambda message: message.content)
+    collection: Collection[Message, MessageFilter] = Collection(
+        "messages", lambda _: rows, lambda message: message.content
+    )
     nothing: Repositories = None  # type: ignore[assignment]  # the collection above does not look at it
-    found = retrieve(nothing, collection, SCOPE, query, ANYTHING, limit, floor=floor)
-    return [(hit.item.seq, hit.score) for hit in found.hits]
+    pool = max(50, 10 * limit)
+    hits = keyword_leg(nothing, collection, SCOPE, query, ANYTHING, pool, floor=floor, enough=limit)
+    return [(hit.item.seq, hit.score) for hit in rank({"keyword": hits}, limit, floors={"keyword": floor})]
 
 
 def scored(rows: Rows, query: str, limit: int) -> list[tuple[int, float]]:
@@ -57,7 +68,11 @@ def scored(rows: Rows, query: str, limit: int) -> list[tuple[int, float]]:
     terms = query_terms(query)
     everything = [message for message, _ in rows.match(SCOPE, terms, ANYTHING, len(rows.texts))]
     hits = weigh(
-        everything, terms, rows.frequencies(SCOPE, terms), len(rows.texts), lambda message: index_terms(message.content)
+        everything,
+        terms,
+        rows.frequencies(SCOPE, terms),
+        len(rows.texts),
+        lambda message: Counted.of(index_terms(message.content)),
     )
     return [(hit.item.seq, hit.score) for hit in hits][:limit]
 
@@ -70,7 +85,7 @@ def test_common_terms_are_not_looked_for_when_rows_with_the_rare_ones_cannot_be_
     rows = Rows([*COMMON, *OTHERS, "Zhou keeps bees near the meeting hall", "Zhou keeps goats and bees"])
     query = "meeting with Zhou who keeps bees"
     assert search(rows, query, limit=2) == scored(rows, query, 2)
-    assert set(rows.asked[0]) == {"bee", "keep", "zhou"}
+    assert set(rows.asked[0]) == {"bee", "keep", "kept", "zhou"}
     assert len(rows.asked) == 2  # the second one is the slow way's own
 
 
@@ -103,6 +118,6 @@ def test_no_row_reaches_what_is_attainable_however_often_it_repeats_a_term(repea
     frequencies = rows.frequencies(SCOPE, terms)
     bound = attainable(["meet", "note"], terms, frequencies, len(rows.texts))
     row = Message(200, "200", "s", "", "user", rows.texts[200], 0, 0)
-    [hit] = weigh([row], terms, frequencies, len(rows.texts), lambda message: index_terms(message.content))
+    [hit] = weigh([row], terms, frequencies, len(rows.texts), lambda message: Counted.of(index_terms(message.content)))
     assert hit.terms == {"meet", "note"}
     assert 0 < hit.score < bound

@@ -10,17 +10,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from memstrata.records import MemoryDraft, MemoryRecord, Scope
-from memstrata.search import MEMORIES, retrieve
-from memstrata.store.protocol import MemoryFilter, Repositories
+from memstrata.records import Hit, MemoryDraft, MemoryRecord, Scope
+from memstrata.search import MEMORIES, Finder
+from memstrata.search.bm25 import POSTINGS_BUDGET
+from memstrata.search.keyword import FLOOR
+from memstrata.store.protocol import MemoryFilter, Repositories, Store
 
 __all__ = ["Likeness", "Near", "near_to"]
 
 _CANDIDATES = 5
 _VALUE_COPIES = 10
 _SIMILAR = 0.35  # share of a draft's information that a memory must hold to be worth comparing
+_NEAR = 0.9  # cosine from which on a memory may say the same; of the built-in model, stricter for others
 _ALIKE = 0.6  # share of the shorter text's words that the other must hold
 _LEAST_SHARED = 2
+_POOL = 15  # rows that are looked at for a draft: it is the nearest that matter, and there are five drafts a batch
+_POSTINGS = 150  # in a grown scope, words of more rows than this tell nothing about likeness
 _YOUNG = 200  # memories of a scope up to which every word is rare
 _SUBJECTS = "user assistant 用户 助手"  # how nearly every memory begins
 
@@ -58,31 +63,55 @@ class Likeness:
         return frozenset(self._terms(text)) - self._common
 
 
-def near_to(r: Repositories, scope: Scope, draft: MemoryDraft, likeness: Likeness) -> Near:
+async def near_to(store: Store, finder: Finder, scope: Scope, draft: MemoryDraft, likeness: Likeness) -> Near:
     """Return live memories of the scope, of any session, that may say or contradict what the draft says.
 
     When the draft gives a slot another value, every memory that speaks the old one is among them, whatever else it is
     about: a value lives in more places than the one that names it (user needs A11).
     """
-    rivals = r.memories.by_slot(scope, draft.slot)
-    ended = r.memories.by_slot(scope, str(draft.metadata.get("ends", "")))  # "left Orion" concerns who employs
-    if r.memories.size(scope) > _YOUNG:
-        found = retrieve(r, MEMORIES, scope, draft.content, MemoryFilter(), _CANDIDATES, floor=_SIMILAR)
-        similar = [hit.item for hit in found.hits]
-    else:
-        found = retrieve(r, MEMORIES, scope, draft.content, MemoryFilter(), _CANDIDATES)
-        similar = [h.item for h in found.hits if h.score >= _SIMILAR or likeness.alike(h.item.content, draft.content)]
-    rows = [*rivals, *ended, *similar, *_copies_of_old_values(r, scope, draft, rivals)]
-    return Near(r.memories.by_content(scope, draft.content), tuple({row.seq: row for row in rows}.values()))
+
+    def named(r: Repositories) -> tuple[MemoryRecord | None, tuple[MemoryRecord, ...], tuple[MemoryRecord, ...], int]:
+        rivals = r.memories.by_slot(scope, draft.slot)
+        ended = r.memories.by_slot(scope, str(draft.metadata.get("ends", "")))  # "left Orion" concerns who employs
+        return r.memories.by_content(scope, draft.content), rivals, ended, r.memories.size(scope)
+
+    same, rivals, ended, size = await store.read(named)
+    if same is not None:
+        return Near(same, ())
+    # In a large scope a row that shares only common words is no candidate, and not looking for them saves most of the time.
+    is_grown = size > _YOUNG
+    found = await finder.find(
+        MEMORIES,
+        scope,
+        draft.content,
+        MemoryFilter(),
+        _CANDIDATES,
+        floor=_SIMILAR if is_grown else FLOOR,
+        weighted=False,
+        postings=_POSTINGS if is_grown else POSTINGS_BUDGET,
+        pool=_POOL,
+    )
+    similar = [hit.item for hit in found.hits if _concerns(hit, draft, likeness)]
+    copies = await _copies_of_old_values(finder, scope, draft, rivals)
+    rows = [*rivals, *ended, *similar, *copies]
+    return Near(None, tuple({row.seq: row for row in rows}.values()))
 
 
-def _copies_of_old_values(
-    r: Repositories, scope: Scope, draft: MemoryDraft, rivals: Sequence[MemoryRecord]
+def _concerns(hit: Hit[MemoryRecord], draft: MemoryDraft, likeness: Likeness) -> bool:
+    return (
+        hit.legs.get("keyword", 0.0) >= _SIMILAR
+        or hit.legs.get("vector", 0.0) >= _NEAR
+        or likeness.alike(hit.item.content, draft.content)
+    )
+
+
+async def _copies_of_old_values(
+    finder: Finder, scope: Scope, draft: MemoryDraft, rivals: Sequence[MemoryRecord]
 ) -> list[MemoryRecord]:
     new = str(draft.metadata.get("value", "")).casefold()
     old = {str(row.metadata.get("value", "")) for row in rivals}
     copies: list[MemoryRecord] = []
     for value in sorted(one for one in old if one and one.casefold() != new):
-        found = retrieve(r, MEMORIES, scope, value, MemoryFilter(), _VALUE_COPIES)
+        found = await finder.find(MEMORIES, scope, value, MemoryFilter(), _VALUE_COPIES, weighted=False)
         copies += [hit.item for hit in found.hits if value.casefold() in hit.item.content.casefold()]
     return copies

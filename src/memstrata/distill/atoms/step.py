@@ -7,6 +7,7 @@ that the rest of its session goes on.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -123,7 +124,9 @@ class AtomsStep:
         """Decide about the drafts. Equal words need no model: what is stored already is only supported once more."""
         context, scope = self._context, batch.scope
         likeness = Likeness(context.terms, batch.user_name)
-        near = await context.store.read(lambda r: tuple(near_to(r, scope, draft, likeness) for draft in drafts))
+        near = await asyncio.gather(
+            *(near_to(context.store, context.finder, scope, draft, likeness) for draft in drafts)
+        )
         known = tuple(
             Decision("skip", draft, (one.same.seq,)) for draft, one in zip(drafts, near, strict=True) if one.same
         )

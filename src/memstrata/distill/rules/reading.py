@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 from memstrata.records import AppliesTo, MemoryType
+from memstrata.text.dates import Tense
 
 __all__ = ["Correction", "Emphasis", "Finding", "Reader", "Reading", "Sentence", "Tense", "plain_value"]
-
-Tense = Literal["past", "future"]
 
 
 @dataclass(frozen=True, slots=True)

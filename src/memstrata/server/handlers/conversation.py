@@ -50,7 +50,7 @@ async def query(call: Call[ConversationQuery]) -> Data:
 
 
 async def search(call: Call[ConversationSearch]) -> Data:
-    """Find messages, best first."""
+    """Find messages, best first, with what stands around them where that is asked for."""
     since, until = window(call.request.time_start, call.request.time_end)
     found = await call.memory.search_messages(
         call.scope,
@@ -60,6 +60,7 @@ async def search(call: Call[ConversationSearch]) -> Data:
         task_id=call.task_id,
         since=since,
         until=until,
+        neighbours=call.request.neighbours or 0,
     )
     data = {"messages": [found_message(call.scope, hit) for hit in found.hits]}
     return data | {"degraded": found.degraded} if found.degraded else data

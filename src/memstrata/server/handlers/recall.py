@@ -18,7 +18,13 @@ async def recall(call: Call[RecallRequest]) -> Data:
     request, scope = call.request, call.scope
     wanted = frozenset(get_args(Leg) if request.include is None else request.include)
     found = await call.memory.recall(
-        scope, request.query, limit=request.limit, budget_ms=request.budget_ms, task_id=call.task_id, include=wanted
+        scope,
+        request.query,
+        limit=request.limit,
+        budget_ms=request.budget_ms,
+        max_tokens=request.max_tokens,
+        task_id=call.task_id,
+        include=wanted,
     )
     data: dict[str, Any] = {
         "prepend_context": found.prepend_context,

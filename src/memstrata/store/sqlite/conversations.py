@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import apsw
 
 from memstrata.clock import Instant
-from memstrata.records import Message, NewMessage, Scope, SessionTarget
+from memstrata.records import Message, Neighbours, NewMessage, Scope, SessionTarget
 from memstrata.store.protocol import MessageFilter, SessionProgress, StoredReceipt
 from memstrata.store.sqlite.connection import query
 from memstrata.store.sqlite.counts import KeptCounts, RowCount
@@ -94,6 +95,12 @@ WHERE s.scope_id = ?1 AND (?2 IS NULL OR s.session_id = ?2)
 _BY_SEQ = f"""
 SELECT {_COLUMNS} FROM {_FROM} WHERE +m.scope_id = ? AND m.seq IN (SELECT value FROM json_each(?)) ORDER BY m.seq
 """
+_AROUND = f"""
+SELECT {_COLUMNS} FROM messages h CROSS JOIN messages m ON m.session_key = h.session_key AND {{side}}
+JOIN sessions s ON s.id = m.session_key WHERE +h.scope_id = ?1 AND h.seq = ?2 ORDER BY {{order}} LIMIT ?3
+"""
+_JUST_BEFORE = _AROUND.format(side="m.seq < h.seq", order="m.seq DESC")
+_JUST_AFTER = _AROUND.format(side="m.seq > h.seq", order="m.seq")
 _SIZE = "SELECT count(*) FROM messages WHERE scope_id = ?"
 _MATCH = f"""
 SELECT {_COLUMNS}, -f.rank FROM message_terms f CROSS JOIN messages m ON m.seq = f.rowid JOIN sessions s ON s.id = m.session_key
@@ -212,6 +219,25 @@ class SqliteConversations:
     def by_seq(self, scope: Scope, seqs: Collection[int]) -> tuple[Message, ...]:
         values = (self._scopes.find(scope), json.dumps(list(seqs)))
         return tuple(Message(*row) for row in query(self._db, _BY_SEQ, values))
+
+    def around(self, scope: Scope, seq: int, before: int, after: int) -> Neighbours:
+        scope_id = self._scopes.find(scope)
+        earlier = query(self._db, _JUST_BEFORE, (scope_id, seq, before))
+        later = query(self._db, _JUST_AFTER, (scope_id, seq, after))
+        return Neighbours(tuple(Message(*row) for row in reversed(earlier)), tuple(Message(*row) for row in later))
+
+    def chosen(self, scope: Scope, seqs: Collection[int], where: MessageFilter) -> tuple[Message, ...]:
+        clause, values = self._where(scope, where)
+        clause = re.sub(r"\+?m\.(scope_id|session_key)", r"+m.\1", clause)  # single rows are asked for
+        sql = f"""
+        SELECT {_COLUMNS} FROM json_each(?) j CROSS JOIN messages m ON m.seq = j.value
+        JOIN sessions s ON s.id = m.session_key WHERE {clause}
+        """
+        return tuple(Message(*row) for row in query(self._db, sql, (json.dumps(list(seqs)), *values)))
+
+    def seqs(self, scope: Scope, where: MessageFilter) -> tuple[int, ...]:
+        clause, values = self._where(scope, where)
+        return tuple(row[0] for row in query(self._db, f"SELECT m.seq FROM messages m WHERE {clause}", values))
 
     def size(self, scope: Scope) -> int:
         return self._sizes.of(self._scopes.find(scope))

@@ -167,8 +167,10 @@ class SqliteErasure:
         documents = self._erase_memories(unsupported)
         for seq in seqs:
             self._message_terms.remove(seq)
-        for table, column in (("memory_sources", "message_seq"), ("parked", "message_seq"), ("spent_messages", "message_seq"), ("messages", "seq")):
-            self._db.execute(f"DELETE FROM {table} WHERE {column} {_IN}", (listed,))
+        for table in ("memory_sources", "parked", "spent_messages"):
+            self._db.execute(f"DELETE FROM {table} WHERE message_seq {_IN}", (listed,))
+        for table in ("message_vectors", "messages"):
+            self._db.execute(f"DELETE FROM {table} WHERE seq {_IN}", (listed,))
         # A session that lost everything is forgotten with its receipts: its name and its keys can be used again.
         empty = f"id {_IN} AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.session_key = sessions.id)"
         gone = json.dumps(sorted(self._numbers(f"SELECT id FROM sessions WHERE {empty}", (sessions,))))
@@ -198,6 +200,7 @@ class SqliteErasure:
             if is_live:
                 self._memory_terms.remove(seq)
         self._db.execute(f"DELETE FROM run_outputs WHERE layer = 'l1' AND seq {_IN}", (listed,))
+        self._db.execute(f"DELETE FROM memory_vectors WHERE seq {_IN}", (listed,))
         self._db.execute(f"DELETE FROM memory_sources WHERE memory_seq {_IN}", (listed,))
         self._db.execute(f"UPDATE memories SET superseded_by = NULL WHERE superseded_by {_IN}", (listed,))
         self._db.execute(f"DELETE FROM memories WHERE seq {_IN}", (listed,))

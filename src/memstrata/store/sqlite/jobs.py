@@ -45,6 +45,7 @@ ON CONFLICT (kind, target) DO UPDATE SET dead = 0, due_at = CASE
   WHEN dead = 0 AND ?5 THEN min(due_at, excluded.due_at)
   ELSE excluded.due_at END
 """
+_HURRY = "UPDATE jobs SET hurried = 1 WHERE kind = ? AND target = ? AND lease_until > 0"
 _DISARM = "DELETE FROM jobs WHERE kind = ? AND target = ?"
 # A job whose lock another job holds is passed over; of several that share a lock, one is taken.
 _CLAIM = """
@@ -62,7 +63,8 @@ _RENEW = "UPDATE jobs SET lease_until = ? WHERE id = ? AND fence = ? AND lease_u
 _HOLD = "SELECT 1 FROM jobs WHERE id = ? AND fence = ? AND lease_until > 0"
 _FINISH = "DELETE FROM jobs WHERE id = ? AND fence = ?"
 _FINISH_AGAIN = """
-UPDATE jobs SET due_at = ?, lease_until = 0, worker = '', attempts = 0, deferred = 0, last_error = '' WHERE id = ? AND fence = ?
+UPDATE jobs SET due_at = CASE WHEN hurried = 1 THEN 0 ELSE ? END, hurried = 0, lease_until = 0, worker = '', attempts = 0,
+  deferred = 0, last_error = '' WHERE id = ? AND fence = ?
 """
 _FAIL = """
 UPDATE jobs SET due_at = ?, lease_until = 0, worker = '', last_error = ?, deferred = 0 WHERE id = ? AND fence = ?
@@ -149,6 +151,9 @@ class SqliteJobs:
 
     def arm(self, kind: JobKind, target: Target, due_at: Instant, *, only_earlier: bool = False) -> None:
         self._db.execute(_ARM, (kind, target.key, _lock(target), due_at, only_earlier))
+
+    def hurry(self, kind: JobKind, target: Target) -> None:
+        self._db.execute(_HURRY, (kind, target.key))
 
     def disarm(self, kind: JobKind, target: Target) -> None:
         self._db.execute(_DISARM, (kind, target.key))

@@ -138,6 +138,7 @@ class SqliteMemories:
         retired = self._db.changes() == 1
         if retired:
             self._terms.remove(seq)
+            self._db.execute("DELETE FROM memory_vectors WHERE seq = ?", (seq,))
             if superseded_by is None or superseded_by < seq:  # no later line of the mirror will tell of it
                 updated_at = query(self._db, "SELECT updated_at FROM memories WHERE seq = ?", (seq,))[0][0]
                 self._db.execute(_STALE_DAY, (scope.instance, day_of(updated_at)))
@@ -188,6 +189,16 @@ class SqliteMemories:
     def count(self, scope: Scope, where: MemoryFilter) -> int:
         clause, values = self._where(scope, where)
         return int(query(self._db, f"SELECT count(*) FROM memories m WHERE {clause}", values)[0][0])
+
+    def chosen(self, scope: Scope, seqs: Collection[int], where: MemoryFilter) -> tuple[MemoryRecord, ...]:
+        clause, values = self._where(scope, where)
+        clause = clause.replace("m.scope_id", "+m.scope_id")  # single rows are asked for
+        sql = f"SELECT {COLUMNS} FROM json_each(?) j CROSS JOIN memories m ON m.seq = j.value WHERE {clause}"
+        return self._all(sql, json.dumps(list(seqs)), *values)
+
+    def seqs(self, scope: Scope, where: MemoryFilter) -> tuple[int, ...]:
+        clause, values = self._where(scope, where)
+        return tuple(row[0] for row in query(self._db, f"SELECT m.seq FROM memories m WHERE {clause}", values))
 
     def sources(self, scope: Scope, seq: int) -> tuple[Message, ...]:
         return tuple(Message(*row) for row in query(self._db, _SOURCES, (seq, self._scopes.find(scope))))

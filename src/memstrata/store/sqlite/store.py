@@ -33,6 +33,7 @@ from memstrata.store.sqlite.readers import Readers
 from memstrata.store.sqlite.restore import Restorer
 from memstrata.store.sqlite.scopes import ScopeNumbers
 from memstrata.store.sqlite.spending import SqliteSpendings
+from memstrata.store.sqlite.vectors import SqliteVectorRows, SqliteVectors
 from memstrata.store.sqlite.writer import Writer
 
 __all__ = ["DATABASE_NAME", "LOCK_NAME", "SqliteRepositories", "SqliteStore", "lock_owner"]
@@ -56,6 +57,7 @@ class SqliteRepositories:
         self.prompts = SqlitePrompts(connection)
         self.generations = SqliteGenerations(connection)
         self.spending = SqliteSpendings(connection)
+        self.vectors = SqliteVectors(connection, self._scopes)
         self.erasure = SqliteErasure(connection, self._scopes, kept)
         self.mirror = MirrorRows(connection, self._scopes)
         self.restorer = Restorer(connection, self._scopes, kept)
@@ -125,6 +127,10 @@ class SqliteStore:
             return work(r.restorer)
 
         return await self._writer.write(restoring)
+
+    def vector_rows(self, model: int) -> SqliteVectorRows:
+        """Return the stored vectors of a model, for indexes that are built in threads of their own. To be closed."""
+        return SqliteVectorRows(self.file, model)
 
     def health(self) -> ComponentHealth:
         return self._writer.health()

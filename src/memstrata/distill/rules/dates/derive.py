@@ -7,19 +7,14 @@ two people, "recently" none. Days are days of the zone the distiller is given; U
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, tzinfo
+from datetime import UTC, tzinfo
 
-from memstrata.clock import EARLIEST, LATEST, Instant
-from memstrata.distill.rules.dates import english, han
-from memstrata.distill.rules.dates.days import Days, month_of, year_of
-from memstrata.distill.rules.reading import Tense
+from memstrata.clock import Instant
+from memstrata.text.dates import Days, Mention, Tense, date_in, end_of, first_span, mentions, mentions_a_date, start_of
+from memstrata.text.dates.days import month_of, year_of
 
 __all__ = ["Timed", "day_in", "mentions_a_date", "with_dates"]
-
-_FORMS = (*english.FORMS, *han.FORMS)
-_RANGE = re.compile(r"\s{0,2}(?:to|until|till|through|and|-|–|—|~|〜|～|到|至|から)\s{0,2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,68 +26,27 @@ class Timed:
     happened_to: Instant | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Mention:
-    start: int
-    end: int
-    days: Days
-    explicit: bool  # carries its own year
-
-
 def with_dates(text: str, said_at: Instant, zone: tzinfo = UTC, tense: Tense | None = None) -> Timed:
     """Return `text` with its relative dates explained, and the span of its first date or of a range that starts there.
 
     `tense` says which way a month or weekday without a year lies; without it such a date stays unknown.
     """
-    mentions = _mentions(text, _date_in(said_at, zone), tense)
-    if not mentions:
+    found = mentions(text, date_in(said_at, zone), tense)
+    days = first_span(text, found)
+    if days is None:
         return Timed(text)
-    first = mentions[0].days
-    if len(mentions) > 1 and _RANGE.fullmatch(text[mentions[0].end : mentions[1].start]):
-        first = Days(first.first, max(first.last, mentions[1].days.last))
-    return Timed(_explained(text, mentions), _start_of(first.first, zone), _end_of(first.last, zone))
-
-
-def mentions_a_date(text: str) -> bool:
-    """Return whether `text` names a day, week, month or year that could be derived."""
-    return any(form.pattern.search(text) for form in _FORMS)
+    return Timed(_explained(text, found), start_of(days.first, zone), end_of(days.last, zone))
 
 
 def day_in(instant: Instant, zone: tzinfo = UTC) -> str:
     """Return the day of an instant in `zone`, `YYYY-MM-DD`."""
-    return _date_in(instant, zone).isoformat()
+    return date_in(instant, zone).isoformat()
 
 
-def _date_in(instant: Instant, zone: tzinfo) -> date:
-    moment = datetime.fromtimestamp(min(max(instant, EARLIEST), LATEST) / 1000, UTC)
-    try:
-        return moment.astimezone(zone).date()
-    except OverflowError:  # the first or last hours of the calendar, where the zone has no day
-        return moment.date()
-
-
-def _mentions(text: str, today: date, tense: Tense | None) -> list[_Mention]:
-    found: list[_Mention] = []
-    for form in _FORMS:
-        for match in form.pattern.finditer(text):
-            try:
-                days = form.resolve(match, today, tense)
-            except (ValueError, OverflowError):  # the 31st of June, or a day outside of the calendar
-                days = None
-            if days is not None:
-                found.append(_Mention(match.start(), match.end(), days, form.explicit))
-    found.sort(key=lambda mention: (mention.start, -mention.end))
-    kept: list[_Mention] = []
-    for mention in found:
-        if not kept or mention.start >= kept[-1].end:
-            kept.append(mention)
-    return kept
-
-
-def _explained(text: str, mentions: list[_Mention]) -> str:
+def _explained(text: str, found: list[Mention]) -> str:
     pieces: list[str] = []
     at = 0
-    for mention in mentions:
+    for mention in found:
         pieces.append(text[at : mention.end])
         at = mention.end
         if not mention.explicit and text[at : at + 1] not in ("(", "（") and not text[at:].startswith(" ("):
@@ -116,18 +70,3 @@ def _shown(days: Days) -> str:
 
 def _is_wide(character: str) -> bool:
     return character > "\u2e7f"
-
-
-def _start_of(day: date, zone: tzinfo) -> Instant | None:
-    return _instant(datetime.combine(day, time.min, zone))
-
-
-def _end_of(day: date, zone: tzinfo) -> Instant | None:
-    return _instant(datetime.combine(day, time(23, 59, 59, 999000), zone))
-
-
-def _instant(moment: datetime) -> Instant | None:
-    try:
-        return round(moment.timestamp() * 1000)
-    except OverflowError:
-        return None

@@ -3,6 +3,9 @@
 -- Tries that were put off for no fault of the input, in a row.
 ALTER TABLE jobs ADD COLUMN deferred INTEGER NOT NULL DEFAULT 0;
 
+-- 1: somebody wants what is left after the run under way at once.
+ALTER TABLE jobs ADD COLUMN hurried INTEGER NOT NULL DEFAULT 0;
+
 -- First message that rules distilled, NULL when none: where a model starts again once there is one.
 ALTER TABLE sessions ADD COLUMN rules_from INTEGER;
 CREATE INDEX sessions_by_rules ON sessions (rules_from) WHERE rules_from IS NOT NULL;

@@ -1,0 +1,1 @@
+"""How well memory finds what was said, measured without a model. `docs/evals.md` says how to read the figures."""

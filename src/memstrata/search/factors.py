@@ -1,0 +1,22 @@
+"""What counts beside words and meaning: a memory's priority and age, and the time that the query names. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, tzinfo
+
+from memstrata.clock import Instant
+from memstrata.records import MemoryRecord, Message
+from memstrata.search.prior import memory_prior
+from memstrata.search.time_words import lift, window_of
+
+__all__ = ["factors_for"]
+
+
+def factors_for(query: str, now: Instant, zone: tzinfo = UTC) -> tuple[Callable[[MemoryRecord | Message], float], ...]:
+    """Return what multiplies a row's score: the prior of a memory, and the lift of what happened at the named time."""
+    window = window_of(query, now, zone)
+    return (
+        lambda item: memory_prior(item, now) if isinstance(item, MemoryRecord) else 1.0,
+        lambda item: lift(item, window),
+    )

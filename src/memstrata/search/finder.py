@@ -1,0 +1,149 @@
+"""The one way to search: the API, recall, the tools and conflict detection all ask here.
+
+Keyword leg and vector leg run at the same time, each with its own failure. A leg that cannot take part is named, and the
+other answers alone; a slow embedder costs its leg and nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from datetime import tzinfo
+from functools import partial
+from typing import TypeVar
+
+from memstrata.clock import Clock
+from memstrata.errors import MemstrataError
+from memstrata.records import Found, MemoryRecord, Message, Scope
+from memstrata.search.bm25 import POSTINGS_BUDGET
+from memstrata.search.collection import Collection
+from memstrata.search.factors import factors_for
+from memstrata.search.fusion import calibrated, rrf
+from memstrata.search.keyword import FLOOR, is_nonsense, keyword_leg
+from memstrata.search.leg import Leg, LegHit
+from memstrata.search.meaning import Meaning
+from memstrata.search.ranking import rank
+from memstrata.search.vector import VectorLeg
+from memstrata.settings import RecallSettings
+from memstrata.store.protocol import MemoryFilter, MessageFilter, Repositories, Store
+
+__all__ = ["Finder"]
+
+_LOG = logging.getLogger(__name__)
+
+T = TypeVar("T", MemoryRecord, Message)
+W = TypeVar("W", MemoryFilter, MessageFilter)
+
+_POOL = 50
+_POOL_FACTOR = 10
+_SHARE = 0.8  # of what a caller can wait, that the embedder may take
+
+
+class Finder:
+    """Searches one store."""
+
+    def __init__(self, store: Store, clock: Clock, zone: tzinfo, settings: RecallSettings, meaning: Meaning) -> None:
+        self._store = store
+        self._clock = clock
+        self._zone = zone
+        self._settings = settings
+        self._meaning = meaning
+        self.failures: Counter[str] = Counter()
+
+    async def find(
+        self,
+        collection: Collection[T, W],
+        scope: Scope,
+        query: str,
+        where: W,
+        limit: int,
+        *,
+        floor: float = FLOOR,
+        weighted: bool = True,
+        within_seconds: float | None = None,
+        postings: int = POSTINGS_BUDGET,
+        pool: int | None = None,
+    ) -> Found[T]:
+        """Return the rows of the scope that answer the query, best first, at most `limit`.
+
+        `floor` is the least keyword score. Not `weighted`: words and meaning alone decide, not priority, age and the time
+        that the query names. `within_seconds` is what the caller can wait; the embedder gets a part of it. `postings`
+        bounds the work for common words, see `keyword_leg`; `pool` is how many rows of each leg are looked at.
+        """
+        pool = pool or max(_POOL, _POOL_FACTOR * limit)
+        factors = factors_for(query, self._clock.now(), self._zone) if weighted else ()
+        leg, absent = self._leg()
+        # With another leg, or factors, a row may pass one that scores higher by its words.
+        enough = None if factors or leg else limit
+
+        async def by_words() -> Sequence[LegHit[T]]:
+            return await self._store.read(
+                lambda r: keyword_leg(
+                    r, collection, scope, query, where, pool, floor=floor, enough=enough, postings=postings
+                )
+            )
+
+        legs: dict[Leg, Sequence[LegHit[T]]] = {}
+        degraded = [absent] if absent else []
+        if leg is None:
+            legs["keyword"] = await by_words()
+            return Found(rank(legs, limit, floors={"keyword": floor}, factors=factors), tuple(degraded))
+        asking = asyncio.ensure_future(self._by_meaning(leg, collection, scope, query, where, pool))
+        asked_at = asyncio.get_running_loop().time()
+        try:
+            if self._settings.strategy == "hybrid":
+                legs["keyword"] = await by_words()
+            near, why = await self._arrived(asking, asked_at, within_seconds)
+        finally:
+            asking.cancel()
+        degraded += [f"embedding: {why}"] if why else []
+        if near is not None:
+            legs["vector"] = near
+        elif not legs:  # meaning alone was asked for and cannot be had
+            legs["keyword"] = await by_words()
+        fuse = rrf if self._settings.fusion == "rrf" else partial(calibrated, scale=leg.calibration.scale)
+        return Found(rank(legs, limit, floors={"keyword": floor}, fuse=fuse, factors=factors), tuple(degraded))
+
+    def _leg(self) -> tuple[VectorLeg | None, str]:
+        """Return the vector leg, or None and what an answer has to say about that."""
+        strategy, leg = self._settings.strategy, self._meaning.leg
+        if strategy == "keyword":
+            return None, ""
+        if leg is None and (strategy == "embedding" or self._meaning.is_configured):
+            return None, f"embedding: {self._meaning.absent}"
+        return leg, ""
+
+    async def _by_meaning(
+        self, leg: VectorLeg, collection: Collection[T, W], scope: Scope, query: str, where: W, pool: int
+    ) -> tuple[list[LegHit[T]], str]:
+        vector = await leg.vector_of(query)
+
+        def near(r: Repositories) -> tuple[list[LegHit[T]], str]:
+            # No cosine tells nonsense from sense, but the words of the scope do.
+            if is_nonsense(r, collection, scope, query):
+                return [], ""
+            return leg.hits(r, collection, scope, vector, where, pool)
+
+        return await self._store.read(near)
+
+    async def _arrived(
+        self, asking: asyncio.Future[tuple[list[LegHit[T]], str]], asked_at: float, within_seconds: float | None
+    ) -> tuple[Sequence[LegHit[T]] | None, str]:
+        """Return what the vector leg brings, None if nothing, and what is to be said about it.
+
+        The wait counts from `asked_at`: the words that were looked for meanwhile have taken a part of it.
+        """
+        seconds = self._meaning.patience_seconds
+        if within_seconds is not None:
+            seconds = min(seconds, _SHARE * within_seconds)
+        try:
+            return await asyncio.wait_for(asking, seconds - (asyncio.get_running_loop().time() - asked_at))
+        except TimeoutError:
+            why = "the embedder did not answer in time"
+        except MemstrataError as error:
+            why = str(error)
+        self.failures["embedding"] += 1
+        _LOG.warning("searched without vectors: %s", why)
+        return None, why

@@ -1,0 +1,48 @@
+"""From what the legs found to the answer: gate, fuse, prior and boost, diversity, cut. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from memstrata.records import Hit, MemoryRecord, Message
+from memstrata.search.diversity import likeness, mmr
+from memstrata.search.fusion import Fused, Fusion, calibrated
+from memstrata.search.leg import Leg, LegHit
+
+__all__ = ["rank"]
+
+T = TypeVar("T", MemoryRecord, Message)
+
+
+def rank(
+    legs: Mapping[Leg, Sequence[LegHit[T]]],
+    limit: int,
+    *,
+    floors: Mapping[Leg, float],
+    fuse: Fusion[T] = calibrated,
+    factors: Sequence[Callable[[T], float]] = (),
+    relevance: float = 1.0,
+) -> tuple[Hit[T], ...]:
+    """Return at most `limit` rows, best first, each with the score of every leg that found it.
+
+    `legs` holds what each leg that took part found, best first. `floors` are in each leg's unit; a leg without one lets
+    everything through. `factors` multiply the fused score (prior, time window); a score stays within 0 to 1. `relevance`
+    below 1 trades score for difference (see `diversity.mmr`); what repeats a better row is always left out.
+    """
+    passed = {name: [hit for hit in hits if hit.score >= floors.get(name, -1.0)] for name, hits in legs.items()}
+    ranked = [_weighted(row, factors) for row in fuse(passed)]
+    if factors:
+        ranked.sort(key=lambda row: (-row.score, -row.item.seq))
+    best = mmr(ranked, limit, lambda row: row.score, likeness, relevance=relevance)
+    return tuple(
+        Hit(row.item, min(1.0, row.score), {name: min(1.0, score) for name, score in row.legs.items()}) for row in best
+    )
+
+
+def _weighted(row: Fused[T], factors: Sequence[Callable[[T], float]]) -> Fused[T]:
+    score = row.score
+    for factor in factors:
+        score *= factor(row.item)
+    return replace(row, score=score) if factors else row

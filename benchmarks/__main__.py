@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.bench import Bench
 from benchmarks.machine import description
 from benchmarks.record import Record
-from benchmarks.suites import add, distillation, gold, search, sessions, start, vectors
+from benchmarks.suites import add, distillation, gold, retrieval, search, sessions, start, vectors
 from memstrata import __version__
 
 __all__ = ["main"]
@@ -28,6 +28,7 @@ SUITES: Mapping[str, Callable[[Bench], Awaitable[None]]] = {
     "sessions": sessions.measure,
     "distillation": distillation.measure,
     "vectors": vectors.measure,
+    "retrieval": retrieval.measure,
 }
 
 

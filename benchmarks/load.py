@@ -21,7 +21,7 @@ from memstrata.store.protocol import Repositories
 from memstrata.store.sqlite.store import SqliteStore
 from memstrata.text.analyser import index_terms
 
-__all__ = ["Loaded", "load"]
+__all__ = ["Loaded", "Said", "load", "new_memory", "new_message", "sessions"]
 
 _ROWS_PER_COMMIT = 1_000
 _ROWS_PER_SESSION = 20
@@ -44,10 +44,16 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class Said:
+    """One text with the terms it is found by; `number` is its place among those of its scope."""
+
     number: int
     text: str
     terms: tuple[str, ...]
+
+    @property
+    def at(self) -> Instant:
+        return _STARTED_AT + self.number * _BETWEEN_MESSAGES
 
 
 async def load(folder: Path, scopes: Sequence[Scope], rows: int) -> Loaded:
@@ -60,7 +66,7 @@ async def load(folder: Path, scopes: Sequence[Scope], rows: int) -> Loaded:
     try:
         started = time.perf_counter()
         for seed, scope in enumerate(scopes):
-            said = (_Said(number, text, index_terms(text)) for number, text in enumerate(texts(rows, seed)))
+            said = (Said(number, text, index_terms(text)) for number, text in enumerate(texts(rows, seed)))
             while batch := list(islice(said, _ROWS_PER_COMMIT)):
                 await store.write(_rows(scope, batch))
             await store.write(_profile(scope))
@@ -71,17 +77,17 @@ async def load(folder: Path, scopes: Sequence[Scope], rows: int) -> Loaded:
     return Loaded(2 * rows * len(scopes), seconds)
 
 
-def _rows(scope: Scope, batch: Sequence[_Said]) -> Callable[[Repositories], None]:
+def _rows(scope: Scope, batch: Sequence[Said]) -> Callable[[Repositories], None]:
     """Return the work that writes messages by sessions, and the memory that each of them became."""
     profile = scope.profile("agent")
 
     def work(r: Repositories) -> None:
-        for said in _sessions(batch):
+        for said in sessions(batch):
             session_id = f"loaded-{said[0].number // _ROWS_PER_SESSION}"
-            target = r.conversations.append(scope, session_id, "", [_message(one) for one in said], _at(said[-1]))
+            target = r.conversations.append(scope, session_id, "", [new_message(one) for one in said], said[-1].at)
             stored = r.conversations.undistilled(target, len(said))
             memories = [
-                r.memories.add(scope, profile, _memory(one, session_id, message.seq))
+                r.memories.add(scope, profile, new_memory(one, f"m_loaded_{message.seq}", session_id, message.seq))
                 for one, message in zip(said, stored, strict=True)
             ]
             r.conversations.advance(target, stored[-1].seq, 1, "")
@@ -90,7 +96,8 @@ def _rows(scope: Scope, batch: Sequence[_Said]) -> Callable[[Repositories], None
     return work
 
 
-def _sessions(batch: Sequence[_Said]) -> Iterator[Sequence[_Said]]:
+def sessions(batch: Sequence[Said]) -> Iterator[Sequence[Said]]:
+    """Yield what was said in twenties."""
     for start in range(0, len(batch), _ROWS_PER_SESSION):
         yield batch[start : start + _ROWS_PER_SESSION]
 
@@ -115,17 +122,15 @@ def _profile(scope: Scope) -> Callable[[Repositories], None]:
     return work
 
 
-def _at(said: _Said) -> Instant:
-    return _STARTED_AT + said.number * _BETWEEN_MESSAGES
+def new_message(said: Said) -> NewMessage:
+    """Return what a user said."""
+    return NewMessage(f"loaded-{said.number}", "user", said.text, said.at, said.at, said.terms)
 
 
-def _message(said: _Said) -> NewMessage:
-    return NewMessage(f"loaded-{said.number}", "user", said.text, _at(said), _at(said), said.terms)
-
-
-def _memory(said: _Said, session_id: str, source: int) -> NewMemory:
+def new_memory(said: Said, memory_id: str, session_id: str, source: int) -> NewMemory:
+    """Return the memory that says the same, citing the message with the seq `source`."""
     return NewMemory(
-        memory_id=f"m_loaded_{source}",
+        memory_id=memory_id,
         version=0,
         content=said.text,
         type="episodic",
@@ -139,8 +144,8 @@ def _memory(said: _Said, session_id: str, source: int) -> NewMemory:
         happened_from=None,
         happened_to=None,
         metadata={},
-        created_at=_at(said),
-        updated_at=_at(said),
+        created_at=said.at,
+        updated_at=said.at,
         source_seqs=(source,),
         terms=said.terms,
     )

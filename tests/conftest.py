@@ -49,12 +49,14 @@ def open_memory(
 ) -> Callable[..., AbstractAsyncContextManager[Memory]]:
     """Return a way to open the test's own data folder: `async with open_memory(every_n=3) as memory`.
 
-    Keywords are settings of the pipeline; `settings`, `distiller` and `clock` take the place of the test's own.
+    Keywords are settings of the pipeline; `settings`, `distiller` and `clock` take the place of the test's own, and
+    `embedder` is what vectors come from.
     """
 
     @asynccontextmanager
     async def opened(**given: Any) -> AsyncIterator[Memory]:
         own = {"distiller": given.pop("distiller", distiller), "clock": given.pop("clock", clock)}
+        own["embedder"] = given.pop("embedder", None)
         settings = given.pop("settings", None) or Settings(data_dir=tmp_path, pipeline=PipelineSettings(**given))
         # A clock that stands still ends no wait: what never comes about must fail the test, not hold it up.
         async with asyncio.timeout(2 * DEADLINE_SECONDS), Memory.open(settings=settings, **own) as memory:

@@ -48,15 +48,18 @@ from memstrata.records import (
     Health,
     JobKind,
     LayerLoad,
+    Lease,
     MemoryRecord,
     MemoryVersion,
     Message,
     Page,
     PersonaEvidence,
     PipelineStatus,
+    Poison,
     Profile,
     Recall,
     Receipt,
+    Retry,
     SceneEvidence,
     Scope,
     SessionTarget,
@@ -67,7 +70,7 @@ from memstrata.schedule import Arming, Engine, Handler, Housekeeping, PolicyPlan
 from memstrata.search import MAX_NEIGHBOURS, MEMORIES, MESSAGES, Finder, Meaning, with_neighbours
 from memstrata.settings import Settings, load_settings
 from memstrata.store.mirror import Mirror
-from memstrata.store.protocol import MemoryFilter, MessageFilter, Repositories
+from memstrata.store.protocol import Coverage, MemoryFilter, MessageFilter, Repositories, VectorKind
 from memstrata.store.rebuild import RebuildReport, rebuild_from_files
 from memstrata.store.sqlite.store import SqliteStore
 from memstrata.text.analyser import index_terms
@@ -111,7 +114,7 @@ class Memory:
             store, self._finder, distiller, PolicyPlanner(settings.pipeline), clock, settings.pipeline, index_terms
         )
         handlers: dict[JobKind, Handler] = {
-            "l1": AtomsStep(context),
+            "l1": self._vectorized(AtomsStep(context)),
             "l2": ScenesStep(context),
             "l3": PersonaStep(context),
         }
@@ -503,7 +506,9 @@ class Memory:
                 cleared.append(Cleared(one, gone))
             return tuple(cleared)
 
-        return await self._store.write(work)
+        done = await self._store.write(work)
+        await self._meaning.forget_agents(instance, memory_ids)
+        return done
 
     # Pipeline ------------------------------------------------------------------------------------------------------
 
@@ -567,6 +572,14 @@ class Memory:
         self._engine.wake()
         return count
 
+    async def vectors_settled(self) -> None:
+        """Wait until every row that was there at the call has its vector, or the embedder fails. Without one, at once."""
+        await self._meaning.settled()
+
+    async def vector_coverage(self) -> Mapping[VectorKind, Coverage]:
+        """Return how many memories and messages have a vector of the present embedder; nothing while there is none."""
+        return await self._meaning.coverage()
+
     async def health(self) -> Health:
         """Return the state of every part."""
         store, engine = self._store.health(), self._engine.health()
@@ -579,7 +592,7 @@ class Memory:
             else ComponentHealth("reduced", "switched off"),
             "recall": ComponentHealth("ok", details=dict(self._recaller.failures)),
             "distiller": self._chosen.health(),
-            "embedding": self._meaning.health(),
+            "embedding": await self._meaning.health(),
         }
         well = store.state == "ok" and engine.state == "ok"
         uptime = (self._clock.now() - self._started_at) / 1000
@@ -626,6 +639,7 @@ class Memory:
 
         done = await self._store.write(both)
         self._engine.wake()
+        self._meaning.wake()
         return done
 
     async def _erase(self, scope: Scope, work: Callable[[Repositories], Deletion]) -> Deletion:
@@ -640,7 +654,18 @@ class Memory:
 
         deletion = await self._store.write(both)
         self._engine.wake()
+        pass
         return deletion
+
+    def _vectorized(self, step: Handler) -> Handler:
+        """Return the step of L1, which tells of the rows that it wrote."""
+
+        async def perform(lease: Lease) -> Retry | Poison | None:
+            outcome = await step(lease)
+            self._meaning.wake()
+            return outcome
+
+        return perform
 
     def _profile(self, scope: Scope) -> Profile:
         return scope.profile(self.settings.pipeline.profile_scope)

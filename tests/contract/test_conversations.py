@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from memstrata.records import NewMessage, Scope, SessionTarget
+from memstrata.records import Neighbours, NewMessage, Scope, SessionTarget
 from memstrata.store.protocol import MessageFilter, Repositories, Store
 
 Build = Callable[..., NewMessage]
@@ -228,6 +228,38 @@ async def test_messages_by_sequence_number_come_in_order_without_unknown_ones(
 
     found = await store.read(lambda r: r.conversations.by_seq(scope, [seqs[2], seqs[0], 999_999]))
     assert [m.content for m in found] == ["0", "2"]
+
+
+async def test_around_a_message_stand_those_of_its_own_session_in_their_order(
+    store: Store, scope: Scope, new_message: Build
+) -> None:
+    for number in range(5):
+        await add(store, scope, "s1", new_message(str(number), said_at=9 - number), task=f"t{number % 2}")
+        await add(store, scope, "s2", new_message(f"foreign {number}"))
+    page = await store.read(lambda r: r.conversations.page(scope, ALL, 99, 0))
+    seq = {message.content: message.seq for message in page}
+
+    async def around(text: str, before: int, after: int) -> tuple[list[str], list[str]]:
+        found = await store.read(lambda r: r.conversations.around(scope, seq[text], before, after))
+        return [m.content for m in found.before], [m.content for m in found.after]
+
+    assert await around("2", 1, 1) == (["1"], ["3"])
+    assert await around("2", 9, 9) == (["0", "1"], ["3", "4"])
+    assert await around("4", 2, 2) == (["2", "3"], [])
+    assert await around("0", 2, 0) == ([], [])
+    assert await around("foreign 1", 1, 2) == (["foreign 0"], ["foreign 2", "foreign 3"])
+    assert await store.read(lambda r: r.conversations.around(scope, 999_999, 5, 5)) == Neighbours()
+
+
+async def test_a_deleted_message_is_no_neighbour_and_has_none(store: Store, scope: Scope, new_message: Build) -> None:
+    messages = [new_message(str(number), message_id=f"m{number}") for number in range(4)]
+    target = await add(store, scope, "s1", *messages)
+    first, gone, *_ = [m.seq for m in await store.read(lambda r: r.conversations.undistilled(target, 9))]
+    await store.write(lambda r: r.erasure.messages(scope, ["m1"], [], None))
+
+    found = await store.read(lambda r: r.conversations.around(scope, first, 0, 2))
+    assert [m.content for m in found.after] == ["2", "3"]
+    assert await store.read(lambda r: r.conversations.around(scope, gone, 2, 2)) == Neighbours()
 
 
 async def test_statistics_of_terms_are_those_of_the_scope(store: Store, scope: Scope, new_message: Build) -> None:

@@ -16,6 +16,7 @@ from memstrata.records import (
     PERSONA_PATH,
     Deletion,
     LayerLoad,
+    Neighbours,
     NewDocument,
     NewMemory,
     NewMessage,
@@ -86,6 +87,7 @@ def view(r: Repositories, who: Scope) -> Mapping[str, Any]:
         "messages found": [m for m, _ in conversations.match(who, ["secret"], MESSAGES, 99)],
         "progress": conversations.progress(target, 9) if target else None,
         "parked": conversations.parked_count(who, None),
+        "why parked": conversations.parked_reason(who, None),
         "pending": conversations.pending_count(who, None),
         "receipt": conversations.receipt(who, "s1", "key"),
         "memories": live,
@@ -111,6 +113,7 @@ READS: Mapping[str, tuple[Read, Any]] = {
     "pending count": (lambda r, who, _, __: r.conversations.pending_count(who, "s1"), 0),
     "parked messages": (lambda r, who, _, __: r.conversations.parked_count(who, None), 0),
     "parked messages of a session": (lambda r, who, _, __: r.conversations.parked_count(who, "s1"), 0),
+    "why a message is parked": (lambda r, who, _, __: r.conversations.parked_reason(who, "s1"), ""),
     "page of messages": (lambda r, who, _, __: r.conversations.page(who, MESSAGES, 9, 0), ()),
     "page of a session": (lambda r, who, _, __: r.conversations.page(who, MessageFilter("s1"), 9, 0), ()),
     "page of a task": (lambda r, who, _, __: r.conversations.page(who, MessageFilter(task_id="task"), 9, 0), ()),
@@ -201,6 +204,30 @@ async def test_the_same_reads_tell_the_owner(store: Store, rows: Rows, neighbour
     for name, (read, nothing) in READS.items():
         if name not in exceptions:
             assert await told(store, read, OWNER, *seqs) != nothing, name
+
+
+@pytest.mark.parametrize("neighbour", NEIGHBOURS.values(), ids=NEIGHBOURS.keys())
+async def test_around_a_message_stands_nothing_that_was_said_to_others(
+    store: Store, rows: Rows, neighbour: Scope
+) -> None:
+    """In the same session by its id, written in turns."""
+
+    names = {OWNER: "owner", neighbour: "stranger"}
+
+    def fill(r: Repositories) -> None:
+        for turn in range(3):
+            for who, name in names.items():
+                r.conversations.append(who, "s1", "", [rows.message(f"{name} {turn}")], 0)
+
+    def look(r: Repositories) -> None:
+        middle = {who: r.conversations.page(who, MESSAGES, 9, 0)[1].seq for who in names}
+        for who, other in ((OWNER, neighbour), (neighbour, OWNER)):
+            around = r.conversations.around(who, middle[who], 9, 9)
+            assert [m.content for m in (*around.before, *around.after)] == [f"{names[who]} 0", f"{names[who]} 2"]
+            assert r.conversations.around(who, middle[other], 9, 9) == Neighbours()
+
+    await store.write(fill)
+    await store.read(look)
 
 
 def own_session(r: Repositories, who: Scope) -> SessionTarget:

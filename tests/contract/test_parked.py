@@ -79,6 +79,24 @@ async def test_a_parked_message_is_counted_and_holds_nothing_up(
     assert await store.read(lambda r: r.jobs.forgotten()) == ()
 
 
+async def test_the_reason_of_what_was_parked_last_is_told(store: Store, scope: Scope, session: SessionTarget) -> None:
+    async def reason(session_id: str | None = None, user: str = scope.user) -> str:
+        return await store.read(lambda r: r.conversations.parked_reason(replace(scope, user=user), session_id))
+
+    assert await reason() == ""
+    first, late, third = (message.seq for message in (await all_of(store, session))[:3])
+    await store.write(lambda r: r.conversations.park(session, first, "withheld", 5_000))
+    await store.write(lambda r: r.conversations.park(session, late, "too long", 7_000))
+    await store.write(lambda r: r.conversations.park(session, third, "cut", 4_000))
+
+    assert (await reason(), await reason("s1")) == ("too long", "too long")
+    assert (await reason("nowhere"), await reason(user="max")) == ("", "")
+    await store.write(lambda r: r.conversations.unpark(session, [late]))
+    assert await reason() == "withheld"
+    await revive(store, scope)
+    assert await reason() == ""
+
+
 async def test_revived_messages_are_distilled_alone_and_before_what_came_since(
     store: Store, scope: Scope, session: SessionTarget, new_message: Build
 ) -> None:

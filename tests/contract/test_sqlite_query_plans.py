@@ -128,6 +128,7 @@ async def use_every_verb(memory: Memory, scope: Scope, clock: FakeClock, distill
     await memory.messages(scope, session_id="s1", **narrow)
     await memory.count_messages(scope, session_id="s1")
     await memory.search_messages(scope, "tea")
+    await memory.search_messages(scope, "tea", neighbours=2)
     await memory.search_messages(scope, "tea", session_id="s1", **narrow)
     await memory.memories(scope)
     page = await memory.memories(scope, type="episodic", **narrow)
@@ -209,6 +210,7 @@ async def use_the_rest(store: Store, scope: Scope) -> None:
         r.jobs.arm("l1", target, 0)
         (lease,) = r.jobs.claim("w", 0, 60, 1)
         r.jobs.renew(lease, 90)
+        r.jobs.hurry("l1", target)
         r.jobs.fail(lease, 10, "no answer")
         (lease,) = r.jobs.claim("w", 100, 160, 1)
         r.jobs.finish(lease, 200)
@@ -216,6 +218,7 @@ async def use_the_rest(store: Store, scope: Scope) -> None:
         r.jobs.defer(lease, 300, "no key")
         r.jobs.disarm("l1", target)
         r.conversations.park(target, message.seq, "unreadable", 0)
+        r.conversations.parked_reason(scope, "s9")
         r.conversations.revive(scope)
         r.conversations.unpark(target, [message.seq])
         r.conversations.distilled_by_rules(target, message.seq)
@@ -279,6 +282,21 @@ async def test_single_rows_are_found_without_walking_all_that_their_owner_has(
     connection.close()
 
     assert {sql: tables for sql, tables in walks.items() if not sql.startswith(tuple(WHOLE_OWNER))} == {}
+
+
+@pytest.mark.parametrize(("side", "bound"), [("_JUST_BEFORE", "seq<?"), ("_JUST_AFTER", "seq>?")])
+async def test_neighbours_are_the_next_rows_of_the_index_of_their_session(
+    traced: dict[str, Any], tmp_path: Path, side: str, bound: str
+) -> None:
+    """Not the whole session, sorted: it may be long, and up to a hundred hits have neighbours each."""
+    sql = normal(getattr(conversations, side))
+    connection = apsw.Connection(str(tmp_path / DATABASE_NAME))
+    plan = [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", traced[sql])]
+    connection.close()
+
+    assert "SEARCH h USING INTEGER PRIMARY KEY (rowid=?)" in plan
+    assert f"SEARCH m USING INDEX messages_by_session (session_key=? AND {bound})" in plan
+    assert _SORT not in plan
 
 
 async def test_what_is_allowed_to_walk_really_does(traced: dict[str, Any], tmp_path: Path) -> None:

@@ -57,9 +57,45 @@ async def test_a_refused_text_counts_as_present_so_that_it_is_not_sent_for_ever(
     assert (coverage, coverage.missing) == (Coverage(1, 1, 1), 0)
 
 
-async def test_a_model_keeps_its_number(store: Store) -> None:
+async def test_a_model_keeps_its_number_and_another_length_is_another_model(store: Store) -> None:
     assert await model_of(store) == await model_of(store)
     assert await model_of(store) != await model_of(store, "hash/2")
+    assert await model_of(store) != await store.write(lambda r: r.vectors.model("hash/1", 3))
+
+
+async def test_refused_texts_can_be_asked_about_again_and_the_others_keep_their_vectors(
+    store: Store, scope: Scope, new_memory: Callable[..., NewMemory]
+) -> None:
+    model, other = await model_of(store), await model_of(store, "hash/2")
+    kept, *refused = [await add(store, scope, new_memory(text)) for text in ("kept", "one", "two")]
+    await put(store, model, kept)
+    texts = {row.seq: row.content for row in refused}
+    await store.write(lambda r: r.vectors.put("memories", model, texts, dict.fromkeys(texts, b"")))
+
+    assert await store.write(lambda r: r.vectors.ask_again("memories", other)) == ()
+    assert await store.write(lambda r: r.vectors.ask_again("memories", model)) == tuple(row.seq for row in refused)
+    assert await missing(store, model) == ["one", "two"]
+    assert await store.write(lambda r: r.vectors.ask_again("messages", model)) == ()
+
+
+async def test_the_newest_seq_is_known_though_its_row_is_gone(
+    store: Store, scope: Scope, new_memory: Callable[..., NewMemory]
+) -> None:
+    assert await store.read(lambda r: r.vectors.newest("memories")) == 0
+    row = await add(store, scope, new_memory("gone"))
+    await store.write(lambda r: r.erasure.memories(scope, [row.memory_id], None))
+    assert await store.read(lambda r: r.vectors.newest("memories")) == row.seq
+
+
+async def test_an_agents_keys_are_those_of_all_its_users_and_of_no_other_agent(
+    store: Store, scope: Scope, new_memory: Callable[..., NewMemory]
+) -> None:
+    mine, others = (scope, replace(scope, user="max")), (replace(scope, agent="b"), replace(scope, instance="other"))
+    for one in (*mine, *others):
+        await add(store, one, new_memory("lives in Lisbon"))
+    asset = f"chat_memory-{scope.team}-{scope.agent}"
+    keys = await store.read(lambda r: r.vectors.agent_keys("memories", scope.instance, asset))
+    assert set(keys) == set(await store.read(lambda r: [r.vectors.scope_key("memories", one) for one in mine]))
 
 
 async def test_what_is_retired_or_deleted_loses_its_vector_and_takes_none(

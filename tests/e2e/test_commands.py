@@ -100,6 +100,13 @@ def test_search_finds_memories_and_messages_and_says_when_there_is_nothing(impor
     assert "Lisbon" in imported("search", "Lisbon", *DATA).out
     (hit,) = imported("search", "花生", *DATA, "--layer", "messages", "--json").json["hits"]
     assert (hit["role"], hit["content"]) == ("user", "我对花生过敏。")
+    assert "neighbours" not in hit
+    beside = imported("search", "花生", *DATA, "--layer", "messages", "--neighbours", "1", "--json").json["hits"][0]
+    assert {side for side, said in beside["neighbours"].items() if said} <= {"before", "after"}
+    assert beside["neighbours"]["before"] + beside["neighbours"]["after"] != []
+    for said in beside["neighbours"]["before"] + beside["neighbours"]["after"]:
+        assert said["content"] in imported("search", "花生", *DATA, "--layer", "messages", "--neighbours", "1").out
+    assert imported("search", "花生", *DATA, "--neighbours", "1").code == 2
     nothing = imported("search", "quasar", *DATA)
     assert (nothing.code, nothing.out) == (0, "nothing found for “quasar”\n")
 

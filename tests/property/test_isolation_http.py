@@ -107,7 +107,7 @@ class Tenant:
 
     async def ask(self) -> None:
         for query in (SAME_WORDS, "noted", "corrected"):
-            await self.call("conversation/search", query=query, limit=100)
+            await self.call("conversation/search", query=query, limit=100, neighbours=5)
             await self.call("atomic/search", query=query, limit=100)
             await self.call("recall", query=query, limit=100)
 

@@ -252,6 +252,19 @@ def rebuild(
     return rebuild(Screen(as_json=as_json), Place(data_dir, config), from_files=from_files)
 
 
+@app.command(help=say("help.reindex"))
+def reindex(
+    url: Url = None,
+    api_key: ApiKey = None,
+    data_dir: DataDir = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    from memstrata.cli.reindexing import reindex
+
+    reindex(Screen(as_json=as_json), Place(data_dir, config, url, api_key))
+
+
 @app.command(help=say("help.version"))
 def version(as_json: Json = False) -> None:
     from memstrata import __version__

@@ -43,6 +43,10 @@ _HELP: Mapping[str, tuple[str, str]] = {
     "help.doctor": ("Check the installation and say what to do.", "检查安装情况，并说明该怎么做。"),
     "help.config": ("Every setting: value, origin, default.", "全部设置：当前值、来源、默认值。"),
     "help.rebuild": ("Rebuild a lost database from its readable files.", "用可读文件重建丢失的数据库。"),
+    "help.reindex": (
+        "Wait until every message and memory has its vector, for example after a change of the embedding model.",
+        "等待所有消息和记忆都有向量，例如更换向量模型之后。",
+    ),
     "help.version": ("The version.", "版本。"),
     "help.option.data_dir": ("Folder of the database.", "数据库所在目录。"),
     "help.option.demo_dir": ("Folder of the demo's database.", "演示数据库所在目录。"),
@@ -321,6 +325,21 @@ _CONFIG: Mapping[str, tuple[str, str]] = {
         "已重建 {folder}：{messages}，{memories}，{documents}，{sessions}",
     ),
     "rebuild.problem": ("not restored: {problem}", "未能恢复：{problem}"),
+    "reindex.step": ("making vectors", "生成向量"),
+    "reindex.progress": ("{done:,} of {rows:,}", "{done:,} / {rows:,}"),
+    "reindex.done": ("{rows:,} rows have their vector, {seconds:.1f} s", "{rows:,} 行都有向量，用时 {seconds:.1f} 秒"),
+    "reindex.refused": (
+        "{number:,} of them the model would not take; they are found by keyword",
+        "其中 {number:,} 行模型不接受，按关键词可以找到",
+    ),
+    "reindex.none": (
+        "no embedder is configured: set MEMSTRATA_EMBEDDING_PROVIDER, for example to builtin",
+        "没有配置向量模型：请设置 MEMSTRATA_EMBEDDING_PROVIDER，例如 builtin",
+    ),
+    "reindex.stuck": (
+        "{missing:,} rows have no vector: {reason}. What is done stays done; the rest is made when the embedder answers",
+        "{missing:,} 行没有向量：{reason}。已完成的会保留，其余在向量模型恢复后补上",
+    ),
 }
 
 _DEMO: Mapping[str, tuple[str, str]] = {

@@ -63,7 +63,7 @@ def _show(screen: Screen, item: Memory | Message, score: float) -> None:
 
 def _around(screen: Screen, messages: Sequence[Message]) -> None:
     for message in messages:
-        screen.item(f"     {message.role}", message.content, style="dim", text_style="dim")
+        screen.item(message.role, message.content, indent=5, style="dim", text_style="dim")
 
 
 def _hit_as_json(hit: Hit[Memory] | Hit[Message]) -> Mapping[str, Any]:

@@ -57,8 +57,14 @@ class Aliases:
 
 
 def new_mark() -> str:
-    """Return what marks the edges of other people's text in one prompt; nobody can have written it before."""
-    return secrets.token_hex(2)
+    """Return what marks the edges of other people's text in one prompt; nobody can have written it before.
+
+    It holds a letter and a digit, so it is neither a word nor a year: where it comes back, it is the mark and nothing else.
+    """
+    mark = secrets.token_hex(2)
+    while mark.isdigit() or mark.isalpha():
+        mark = secrets.token_hex(2)
+    return mark
 
 
 def prompt_ref(layer: Layer, custom: CustomPrompt | None) -> PromptRef:

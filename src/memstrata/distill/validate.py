@@ -23,6 +23,7 @@ from memstrata.distill.scenes.navigation import strip_navigation
 from memstrata.errors import InvalidRequest
 from memstrata.records import MEMORY_TYPES, MemoryDraft, MemoryType, Message
 from memstrata.text.graphemes import cut
+from memstrata.text.repetition import repeats_its_statements, repeats_itself
 
 __all__ = [
     "ABSOLUTE",
@@ -88,12 +89,6 @@ _DEBRIS = re.compile(
     r"|</?(?:think|tool_call|function_call)>|<\|[\w ]{1,40}\|>"
 )
 
-_GRAM = 8
-_LEAST_TO_JUDGE = 24
-_LONGEST_PERIOD = 40
-_LEAST_STATEMENTS = 4
-_STATEMENT_END = re.compile(r"[.!?;。！？；\n]+\s*")
-
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
@@ -153,7 +148,7 @@ def valid_content(text: str) -> str | Rejected:
         return Rejected("empty content")
     if len(content) > MAX_CONTENT:
         return Rejected(f"content of {len(content)} characters, at most {MAX_CONTENT} allowed")
-    reason = _degenerate(content, _repeats_itself)
+    reason = _degenerate(content, repeats_itself)
     return content if reason is None else Rejected(reason)
 
 
@@ -191,7 +186,7 @@ def valid_scene(write: SceneWrite, *, paths: Collection[str], memory_seqs: Colle
     if (reason := _unfit(body, MAX_SCENE)) is not None:
         return Rejected(reason, path)
     summary = one_line(_clean(write.summary))
-    if summary and (reason := _degenerate(summary, _repeats_its_statements)) is not None:
+    if summary and (reason := _degenerate(summary, repeats_its_statements)) is not None:
         return Rejected(f"summary: {reason}", path)
     shown = set(memory_seqs)
     sources = tuple(sorted({seq for seq in write.memory_seqs if seq in shown}))
@@ -254,7 +249,7 @@ def _unfit(body: str, limit: int) -> str | None:
         return "empty body"
     if len(body) > limit:
         return f"body of {len(body)} characters, at most {limit} allowed"
-    return _degenerate(body, _repeats_its_statements)
+    return _degenerate(body, repeats_its_statements)
 
 
 def _degenerate(text: str, repeats: Callable[[str], bool]) -> str | None:
@@ -266,37 +261,3 @@ def _degenerate(text: str, repeats: Callable[[str], bool]) -> str | None:
     if repeats(text):
         return "the same phrase over and over"
     return None
-
-
-def _repeats_its_statements(text: str) -> bool:
-    """Say the same of a text of several statements: a loop stands in one of them, or most are repeats of others.
-
-    Statements that are merely worded alike, as those of a log of runs or of appointments are, are no loop.
-    """
-    statements = [statement for statement in _STATEMENT_END.split(text) if statement.strip()]
-    if len(statements) >= _LEAST_STATEMENTS and 2 * len(set(statements)) <= len(statements):
-        return True
-    return any(_repeats_itself(statement) for statement in statements)
-
-
-def _repeats_itself(text: str) -> bool:
-    """Say whether a text is one phrase again and again, wholly or for its greater part.
-
-    Two signs: a short period that nearly all characters obey, and few distinct runs of eight characters. Sound prose
-    and lists have over 0.6 distinct runs; half of the text being a loop brings it under 0.5.
-    """
-    folded = " ".join(text.casefold().split())
-    length = len(folded)
-    if length < _LEAST_TO_JUDGE:
-        return False
-    # A loop, whole or for half of a text, has few distinct runs of four; nearly every sound text ends here, ten times sooner.
-    if len({folded[start : start + 4] for start in range(length - 3)}) > 0.7 * (length - 3):
-        return False
-    for period in range(1, min(_LONGEST_PERIOD, length // 4) + 1):
-        obeying = sum(a == b for a, b in zip(folded, folded[period:], strict=False))
-        if obeying >= 0.95 * (length - period):
-            return True
-    if length < 10 * _GRAM:
-        return False
-    grams = [folded[start : start + _GRAM] for start in range(length - _GRAM + 1)]
-    return len(set(grams)) < 0.45 * len(grams)

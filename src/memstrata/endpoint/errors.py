@@ -38,10 +38,14 @@ __all__ = [
 
 
 class CallFailed(MemstrataError):
-    """Root of the failures of one call. `usage` is what was spent all the same; `code` names the failure in records."""
+    """Root of the failures of one call. `usage` is what was spent all the same; `code` names the failure in records.
+
+    `model` is the one that was asked, empty where none was.
+    """
 
     code: ClassVar[str] = "failed"
     usage: Usage = Usage()
+    model: str = ""
 
 
 class RateLimited(CallFailed, Unavailable):

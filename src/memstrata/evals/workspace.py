@@ -15,6 +15,7 @@ from itertools import groupby, islice
 from pathlib import Path
 
 from memstrata.capture import MAX_CHARACTERS, MAX_MESSAGES
+from memstrata.errors import Unavailable
 from memstrata.evals.dataset import Corpus, Unit
 from memstrata.evals.moment import MomentClock
 from memstrata.memory import Memory, MessageInput
@@ -52,7 +53,8 @@ class Workspace:
     async def store(self, corpora: Sequence[Corpus], stored: Callable[[int], None]) -> None:
         """Store corpora as messages of their sessions, with their own times and in their order.
 
-        `stored` is told the number of units that are in so far. Raises what `Memory.add` raises.
+        `stored` is told the number of units that are in so far. Where there is an embedder, everything stored has its
+        vector at the end. Raises what `Memory.add` raises, and Unavailable.
         """
         gate = asyncio.Semaphore(_AT_ONCE)
         units = 0
@@ -69,6 +71,15 @@ class Workspace:
         async with asyncio.TaskGroup() as group:
             for number, corpus in enumerate(corpora):
                 group.create_task(one(number, corpus))
+        await self._vectors_made()
+
+    async def _vectors_made(self) -> None:
+        """Wait for the vectors of what was stored. Raises Unavailable where the embedder fails: half of them measure nothing."""
+        await self.memory.vectors_settled()
+        missing = sum(one.missing for one in (await self.memory.vector_coverage()).values())
+        about = (await self.memory.health()).components["embedding"]
+        if self.memory.settings.embedding.provider != "none" and (missing or not about.details.get("caught_up")):
+            raise Unavailable(f"{missing} texts have no vector: {about.reason}")
 
     async def _fill(self, shelf: Shelf) -> None:
         # Ids of a data set may be anything; the store gets its own.

@@ -74,10 +74,15 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Asked(Generic[T]):
-    """The outcome and how it came about, one or two attempts."""
+    """The outcome and how it came about, one or two attempts.
+
+    `salvage`: of a reply that was cut, the items that are complete. The outcome is `Divisible` then, because the halves
+    of the input may give all of them; who cannot divide it any more takes these.
+    """
 
     outcome: Outcome[T]
     attempts: tuple[Attempt, ...]
+    salvage: Items[T] | None = None
 
     @property
     def usage(self) -> Usage:
@@ -103,9 +108,10 @@ async def ask(
         try:
             reply = await chat.complete(request)
         except CallFailed as failure:
-            attempts.append(Attempt("", f"{failure.code}: {failure}", failure.usage, "", 0.0))
-            outcome: Outcome[T] = Items(best.items, best.problems) if best else outcome_of(failure)
-            return Asked(outcome, tuple(attempts))
+            attempts.append(Attempt("", f"{failure.code}: {failure}", failure.usage, failure.model, 0.0))
+            if best:
+                return Asked(Items(best.items, best.problems), tuple(attempts))
+            return Asked(outcome_of(failure), tuple(attempts), _salvage(failure, shape, shown))
         found = read_reply(reply.text, shape, shown)
         fault = _fault(found)
         attempts.append(Attempt(reply.text[:_KEPT_CHARACTERS], fault, reply.usage, reply.model, reply.elapsed_ms))
@@ -135,6 +141,16 @@ def outcome_of(failure: CallFailed) -> Retry | Poison:
             return Retry(reason, failure.retry_after)
         case _:
             return Retry(reason)
+
+
+def _salvage(failure: CallFailed, shape: Shape[T], shown: str) -> Items[T] | None:
+    """Return what is complete of a reply that was cut, where items count one by one."""
+    if not isinstance(failure, Truncated) or not shape.partial:
+        return None
+    found = read_reply(failure.text, shape, shown)
+    if isinstance(found, Unreadable) or not found.items:
+        return None
+    return Items(found.items, (*found.problems, "the reply was cut, so what came after these items is missing"))
 
 
 def _fault(found: Read[T] | Unreadable) -> str:

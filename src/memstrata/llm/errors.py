@@ -2,7 +2,7 @@
 
 CallFailed              in `endpoint.errors`, with all failures that are not about chat
 ├── BudgetSpent      (Unavailable)    not sent: the day's tokens are used up, `retry_after` is the next day
-└── Truncated        (InvalidRequest) the reply did not fit, even with twice the room; a part of the input may
+└── Truncated        (InvalidRequest) the reply did not fit, even with twice the room, or is a loop; a part may fit
 """
 
 from __future__ import annotations
@@ -46,6 +46,13 @@ class BudgetSpent(CallFailed, Unavailable):
 
 
 class Truncated(CallFailed, InvalidRequest):
-    """The reply was cut at its token limit, and again at twice that limit."""
+    """The reply was cut at its token limit, and again at twice that limit, or it was a loop that no limit ends.
+
+    `text` is the longest of what was cut: what is complete in it may still be of use. It is no part of the message.
+    """
 
     code = "truncated"
+
+    def __init__(self, message: str, *, text: str = "") -> None:
+        self.text = text
+        super().__init__(message)

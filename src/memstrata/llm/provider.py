@@ -7,6 +7,7 @@ All other failures go up as errors, because the job that asked has a backoff of 
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -23,6 +24,7 @@ from memstrata.llm.roles import ModelChoice
 from memstrata.llm.terms import Terms, concede
 from memstrata.llm.wire import Wire, WireReply
 from memstrata.records import ComponentHealth
+from memstrata.text.repetition import ends_in_a_loop
 from memstrata.text.tokens import count_tokens
 
 __all__ = ["ROLE_HEADER", "Provider"]
@@ -31,6 +33,7 @@ ROLE_HEADER = "x-memstrata-role"
 """Sent with every call and holding the request's role: a gateway can route and account by it."""
 
 _ABOUT_PARAMETERS = (400, 422)
+_PATH = re.compile(r"/|~/|\\\\|[A-Za-z]:[/\\]|file:", re.IGNORECASE)
 
 
 class Provider:
@@ -50,6 +53,7 @@ class Provider:
             reply = await self._with_room(request, spent)
         except CallFailed as failure:
             failure.usage = sum(spent, Usage())
+            failure.model = _model_name("", self.choice.model)
             raise
         finish: FinishReason = "tool_calls" if reply.tool_calls else "stop"
         return ChatReply(
@@ -57,7 +61,7 @@ class Provider:
             reply.tool_calls,
             sum(spent, Usage()),
             finish,
-            reply.model or self.choice.model,
+            _model_name(reply.model, self.choice.model),
             (time.monotonic() - started) * 1000,
             reply.carry,
             reply.reasoned,
@@ -77,15 +81,19 @@ class Provider:
         self._endpoint.resume()
 
     async def _with_room(self, request: ChatRequest, spent: list[Usage]) -> WireReply:
-        """Exchange once, and once more with twice the room if the reply was cut."""
+        """Exchange once, and once more with twice the room if the reply was cut and more room may help."""
         reply = await self._on_terms(request, request.max_tokens, spent)
         if reply.ending == "length":
+            text, limit = reply.text, request.max_tokens
+            if ends_in_a_loop(_said(reply)):
+                raise Truncated(f"the reply ran in a loop until its limit of {limit} tokens", text=text)
             try:
-                reply = await self._on_terms(request, 2 * request.max_tokens, spent)
+                reply = await self._on_terms(request, 2 * limit, spent)
             except RequestRefused:
-                raise Truncated(f"the reply did not fit {request.max_tokens} tokens, and more are refused") from None
-        if reply.ending == "length":
-            raise Truncated(f"the reply did not fit {2 * request.max_tokens} tokens")
+                raise Truncated(f"the reply did not fit {limit} tokens, and more are refused", text=text) from None
+            if reply.ending == "length":
+                longest = max(text, reply.text, key=len)
+                raise Truncated(f"the reply did not fit {2 * limit} tokens", text=longest)
         if reply.ending == "content_filter":
             raise ContentRefused("the endpoint's content filter withheld the reply")
         return reply
@@ -119,5 +127,14 @@ class Provider:
 
 def _estimate(body: Mapping[str, Any], reply: WireReply) -> Usage:
     sent = json.dumps([body.get("tools"), body.get("system"), body["messages"]], ensure_ascii=False)
-    said = reply.text + "".join(call.arguments for call in reply.tool_calls)
-    return Usage(count_tokens(sent), count_tokens(said), calls=1, estimated=True)
+    return Usage(count_tokens(sent), count_tokens(_said(reply)), calls=1, estimated=True)
+
+
+def _said(reply: WireReply) -> str:
+    return reply.text + "".join(call.arguments for call in reply.tool_calls)
+
+
+def _model_name(told: str, configured: str) -> str:
+    """Return what records call a model: as the endpoint does, but never by a path on its machine."""
+    name = configured if not told or _PATH.match(told) else told
+    return re.split(r"[/\\]", name)[-1] if _PATH.match(name) else name

@@ -17,6 +17,7 @@ import json_repair
 from memstrata.llm.errors import CallFailed
 from memstrata.llm.protocol import Chat, ChatMessage, ChatReply, ChatRequest, ToolCall, ToolSpec, Usage
 from memstrata.llm.scan import without_reasoning
+from memstrata.llm.written_calls import written_calls
 
 __all__ = ["LoopEnd", "LoopLimits", "ToolResult", "ToolUse", "Toolset", "run_tools", "says"]
 
@@ -84,6 +85,7 @@ async def run_tools(
 ) -> LoopEnd:
     """Run until the model answers without calling a tool, or a limit ends it.
 
+    Calls that it wrote into its text count like others, where a reply has none of the protocol's own.
     A reply that calls tools and has `final_word` alone on a line of its text is an answer too, if all its calls succeed.
     Raises CallFailed, its `usage` counting all steps, when a call of the model fails: what tools did before is theirs.
     """
@@ -105,12 +107,15 @@ async def run_tools(
             raise
         usage += reply.usage
         elapsed_ms += reply.elapsed_ms
-        if reply.text or reply.tool_calls:  # an empty turn is refused by endpoints
-            messages = (*messages, _bounded(reply.as_message(), bounds.argument_bytes))
-        if not reply.tool_calls:
+        turn = reply.as_message()
+        if not turn.tool_calls and (written := written_calls(reply.text, loop.names, _texts(messages), len(messages))):
+            turn = ChatMessage("assistant", "", written)
+        if turn.content or turn.tool_calls:  # an empty turn is refused by endpoints
+            messages = (*messages, _bounded(turn, bounds.argument_bytes))
+        if not turn.tool_calls:
             stop = "answered"
             break
-        results = await loop.step(reply.tool_calls)
+        results = await loop.step(turn.tool_calls)
         messages = (*messages, *results)
         if loop.ended is not None:
             stop = loop.ended
@@ -128,9 +133,9 @@ class _Loop:
         self.uses: list[ToolUse] = []
         self.ended: Stop | None = None
         self.succeeded = False  # all calls of the last step
+        self.names = {spec.name for spec in toolset.specs}
         self._toolset = toolset
         self._limits = limits
-        self._names = {spec.name for spec in toolset.specs}
         self._bytes = 0
         self._last: tuple[tuple[str, str], ...] = ()
         self._repeats = 0
@@ -160,8 +165,8 @@ class _Loop:
             return ToolResult("not done: the limit of this work is reached", True)
         if number >= self._limits.calls_per_step:
             return ToolResult(f"not done: at most {self._limits.calls_per_step} calls at a time", True)
-        if call.name not in self._names:
-            return ToolResult(f"there is no tool {call.name[:80]!r}; there are: {', '.join(sorted(self._names))}", True)
+        if call.name not in self.names:
+            return ToolResult(f"there is no tool {call.name[:80]!r}; there are: {', '.join(sorted(self.names))}", True)
         size = _size(call.arguments)
         if size > self._limits.argument_bytes:
             return ToolResult(f"not done: {size} bytes of arguments, at most {self._limits.argument_bytes} fit", True)
@@ -176,6 +181,11 @@ class _Loop:
         text = _cut(result.text, self._limits.result_bytes)
         self._bytes += _size(text)
         return ToolResult(text, result.is_error)
+
+
+def _texts(messages: Sequence[ChatMessage]) -> str:
+    """Return what the model was shown: what it said itself is no part of it."""
+    return "\n".join(message.content for message in messages if message.role != "assistant")
 
 
 def _bounded(message: ChatMessage, limit: int) -> ChatMessage:

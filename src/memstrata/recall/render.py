@@ -32,7 +32,7 @@ _DAY_ENDS = ("T00:00:00.000Z", "T23:59:59.999Z")
 def render_memories(hits: Sequence[Hit[MemoryRecord]], settings: RecallSettings, tokens: int = UNLIMITED) -> str:
     """Return the dynamic block, at most `tokens` long; instructions first, because they rule the answer.
 
-    A memory without room is left out. Empty without hits, and where none has room.
+    It ends before the first memory that has no room, so what is shown is what ranks first. Empty where none has.
     """
     words = words_for(main_language(hit.item.content for hit in hits))
     lines: list[str] = []
@@ -46,8 +46,8 @@ def render_memories(hits: Sequence[Hit[MemoryRecord]], settings: RecallSettings,
         start, end = f"- [{_label(hit.item)}] ", _time(hit.item)
         room = left - count_tokens(f"\n{start}{end}")
         text = _fitted(_one_line(hit.item.content), allowed, room, words.more, most=per_memory)
-        if not text:
-            continue
+        if text is None:
+            break
         line = f"{start}{text}{end}"
         lines.append(line)
         characters -= len(line)
@@ -98,13 +98,13 @@ def _scenes_block(index: Sequence[str], words: Words, tokens: int) -> str:
     return wrap("scene-navigation", "\n".join([words.scenes_intro, *named])) if named else ""
 
 
-def _fitted(text: str, characters: int, tokens: int, note: str, *, most: int = UNLIMITED) -> str:
+def _fitted(text: str, characters: int, tokens: int, note: str, *, most: int = UNLIMITED) -> str | None:
     """Return the text, cut where it is longer than `characters`, `tokens` or `most` tokens.
 
-    Nothing if `tokens`, what is left for it, would not leave enough of it to say anything.
+    None if `tokens`, what is left for it, would not leave enough of it to say anything.
     """
-    if tokens < min(count_tokens(text), count_tokens(note) + _LEAST_TOKENS):
-        return ""
+    if tokens < count_tokens(note) + _LEAST_TOKENS and tokens < count_tokens(text):
+        return None
     return cut(text, characters, note, tokens=min(tokens, most))
 
 

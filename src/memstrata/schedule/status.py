@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import get_args
 
 from memstrata.records import Job, JobKind, LayerStatus, PipelineStatus, Profile, Scope, SessionTarget
@@ -21,10 +22,8 @@ def layer_statuses(
         "l2": state.unconsumed if state else 0,
         "l3": state.memories_since_portrait if state else 0,
     }
-    parked = {"l1": r.conversations.parked_count(scope, session_id)}
-    layers = {
-        kind: _layer(r, scope, profile, kind, pending[kind], parked.get(kind, 0), jobs) for kind in get_args(JobKind)
-    }
+    layers = {kind: _layer(r, scope, profile, kind, pending[kind], jobs) for kind in get_args(JobKind)}
+    layers["l1"] = _with_parked(r, scope, session_id, layers["l1"])
     # New memories alone do not make L3 busy: it waits for its triggers, and may wait for ever.
     idle = not jobs and pending["l1"] == 0 and pending["l2"] == 0
     return PipelineStatus(layers, jobs, idle, distiller)
@@ -35,7 +34,7 @@ def _concerns(job: Job, session_id: str | None) -> bool:
 
 
 def _layer(
-    r: Repositories, scope: Scope, profile: Profile, kind: JobKind, pending: int, parked: int, jobs: tuple[Job, ...]
+    r: Repositories, scope: Scope, profile: Profile, kind: JobKind, pending: int, jobs: tuple[Job, ...]
 ) -> LayerStatus:
     its = [job for job in jobs if job.kind == kind]
     states = {job.state for job in its}
@@ -49,5 +48,12 @@ def _layer(
         last_run_at=run.finished_at if run else None,
         last_outcome=run.outcome if run else "",
         last_error=errors[0] if errors else "",
-        parked=parked,
     )
+
+
+def _with_parked(r: Repositories, scope: Scope, session_id: str | None, layer: LayerStatus) -> LayerStatus:
+    """Return the layer with what was put aside; why, if nothing else is wrong."""
+    parked = r.conversations.parked_count(scope, session_id)
+    if not parked or layer.last_error:
+        return replace(layer, parked=parked)
+    return replace(layer, parked=parked, last_error=f"parked: {r.conversations.parked_reason(scope, session_id)}")

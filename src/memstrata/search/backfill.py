@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from memstrata.clock import Clock, Instant, milliseconds
 from memstrata.errors import MemstrataError
 from memstrata.records import ComponentHealth
+from memstrata.search.interruptible import Interruptible
 from memstrata.search.passages import passage_vectors
 from memstrata.store.protocol import Coverage, Store, VectorKind, VectorText
 from memstrata.vectors.protocol import Embedder
@@ -47,6 +48,7 @@ class Backfill:
         self._batch = batch
         self._positions: dict[VectorKind, int] = dict.fromkeys(_KINDS, 0)
         self._refused_again_at: Instant = clock.now()
+        self._calls = Interruptible()
         self._wake = asyncio.Event()
         self._hurry = asyncio.Event()
         self._changed = asyncio.Condition()
@@ -65,6 +67,7 @@ class Backfill:
 
     def stop(self) -> None:
         self._stopping = True
+        self._calls.stop()
         self._wake.set()
         self._hurry.set()
 
@@ -77,13 +80,15 @@ class Backfill:
             try:
                 found = await self._pass()
                 self._failure, self._failures = "", 0
-                self._caught_up = self._caught_up if found else asked
+                if not (found or self._stopping):
+                    self._caught_up = asked
                 pause = 0.0 if found else _LOOK_SECONDS
             except MemstrataError as error:
                 self._failures += 1
                 self._failure, self._failed = str(error), asked
                 pause = self._pause_after(error)
-                _LOG.warning("vectors are missing and will be made later: %s", error)
+                # An endpoint may quote the text in what it says, so that stays out of the log; health tells it.
+                _LOG.warning("vectors are missing and will be made later: %s", type(error).__name__)
             async with self._changed:
                 self._changed.notify_all()
             if pause and not self._stopping:
@@ -106,6 +111,7 @@ class Backfill:
             "embedder": self._embedder.name,
             "stored": self._stored,
             "caught_up": self._caught_up >= self._asked,
+            "failures": self._failures,
         }
         if self._failure:
             return ComponentHealth("reduced", f"vectors are missing: {self._failure}", about)
@@ -132,7 +138,9 @@ class Backfill:
         texts = await self._store.read(lambda r: r.vectors.missing(kind, self._model, after, self._batch))
         if not texts:
             return False
-        found = await passage_vectors(self._embedder, [one.content for one in texts])
+        found = await self._calls.perform(passage_vectors(self._embedder, [one.content for one in texts]))
+        if found is None:
+            return False
         rows = {
             one.seq: b"" if place in found.refused else found.matrix[place].astype("<f2").tobytes()
             for place, one in enumerate(texts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from datetime import tzinfo
 from functools import partial
 from typing import TypeVar
@@ -52,6 +52,12 @@ class Finder:
         self._meaning = meaning
         self.failures: Counter[str] = Counter()
 
+    @property
+    def alike(self) -> float:
+        """The cosine from which on two texts may say the same, of the embedder that is there."""
+        leg = self._meaning.leg
+        return leg.calibration.alike if leg is not None else 1.0
+
     async def find(
         self,
         collection: Collection[T, W],
@@ -90,12 +96,12 @@ class Finder:
         if leg is None:
             legs["keyword"] = await by_words()
             return Found(rank(legs, limit, floors={"keyword": floor}, factors=factors), tuple(degraded))
-        asking = asyncio.ensure_future(self._by_meaning(leg, collection, scope, query, where, pool))
-        asked_at = asyncio.get_running_loop().time()
+        by_meaning = self._by_meaning(leg, collection, scope, query, where, pool)
+        asking = asyncio.create_task(self._arrived(by_meaning, within_seconds), name="vector leg")
         try:
             if self._settings.strategy == "hybrid":
                 legs["keyword"] = await by_words()
-            near, why = await self._arrived(asking, asked_at, within_seconds)
+            near, why = await asking
         finally:
             asking.cancel()
         degraded += [f"embedding: {why}"] if why else []
@@ -103,7 +109,9 @@ class Finder:
             legs["vector"] = near
         elif not legs:  # meaning alone was asked for and cannot be had
             legs["keyword"] = await by_words()
-        fuse = rrf if self._settings.fusion == "rrf" else partial(calibrated, scale=leg.calibration.scale)
+        # Ranks compare legs; where only one took part they would say less than its scores.
+        by_ranks = self._settings.fusion == "rrf" and len(legs) > 1
+        fuse = rrf if by_ranks else partial(calibrated, scale=leg.calibration.scale)
         return Found(rank(legs, limit, floors={"keyword": floor}, fuse=fuse, factors=factors), tuple(degraded))
 
     def _leg(self) -> tuple[VectorLeg | None, str]:
@@ -118,6 +126,8 @@ class Finder:
     async def _by_meaning(
         self, leg: VectorLeg, collection: Collection[T, W], scope: Scope, query: str, where: W, pool: int
     ) -> tuple[list[LegHit[T]], str]:
+        if not any(character.isalnum() for character in query):
+            return [], ""  # a model has a vector even for an empty text, and something is near to it
         vector = await leg.vector_of(query)
 
         def near(r: Repositories) -> tuple[list[LegHit[T]], str]:
@@ -129,21 +139,20 @@ class Finder:
         return await self._store.read(near)
 
     async def _arrived(
-        self, asking: asyncio.Future[tuple[list[LegHit[T]], str]], asked_at: float, within_seconds: float | None
+        self, asking: Coroutine[None, None, tuple[list[LegHit[T]], str]], within_seconds: float | None
     ) -> tuple[Sequence[LegHit[T]] | None, str]:
-        """Return what the vector leg brings, None if nothing, and what is to be said about it.
-
-        The wait counts from `asked_at`: the words that were looked for meanwhile have taken a part of it.
-        """
+        """Return what the vector leg brings, None if it fails or is late, and what is to be said about it."""
         seconds = self._meaning.patience_seconds
         if within_seconds is not None:
             seconds = min(seconds, _SHARE * within_seconds)
         try:
-            return await asyncio.wait_for(asking, seconds - (asyncio.get_running_loop().time() - asked_at))
-        except TimeoutError:
-            why = "the embedder did not answer in time"
+            async with asyncio.timeout(seconds):
+                return await asking
+        except TimeoutError as error:
+            kind, why = type(error).__name__, "the embedder did not answer in time"
         except MemstrataError as error:
-            why = str(error)
+            kind, why = type(error).__name__, str(error)
         self.failures["embedding"] += 1
-        _LOG.warning("searched without vectors: %s", why)
+        # An endpoint may quote the question in what it says: the answer tells it, the log does not.
+        _LOG.warning("searched without vectors: %s", kind)
         return None, why

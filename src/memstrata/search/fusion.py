@@ -51,7 +51,12 @@ class Fused(Generic[T]):
     item: T
     score: float
     legs: Mapping[Leg, float]
-    words: frozenset[str]
+    hit: LegHit[T]
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The different index terms of the row."""
+        return self.hit.words
 
 
 Fusion: TypeAlias = Callable[[Mapping[Leg, Sequence[LegHit[T]]]], list[Fused[T]]]
@@ -92,5 +97,5 @@ def _fused(legs: Mapping[Leg, Sequence[LegHit[T]]], score: Callable[[int], float
     for name, hits in legs.items():
         for hit in hits:
             found.setdefault(hit.item.seq, (hit, {}))[1][name] = hit.score
-    rows = [Fused(hit.item, score(seq), scores, hit.words) for seq, (hit, scores) in found.items()]
+    rows = [Fused(hit.item, score(seq), scores, hit) for seq, (hit, scores) in found.items()]
     return sorted(rows, key=lambda row: (-row.score, -row.item.seq))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection as Terms
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TypeVar
 
 from memstrata.records import MemoryRecord, Message, Scope
@@ -79,7 +79,7 @@ def keyword_leg(
             best = best_of(chosen)
     else:
         best = best_of(chosen)
-    return [LegHit(hit.item, hit.strength, hit.words) for hit in best[:pool]]
+    return [LegHit(hit.item, hit.strength, partial(frozenset, hit.words)) for hit in best[:pool]]
 
 
 def is_nonsense(r: Repositories, collection: Collection[T, W], scope: Scope, query: str) -> bool:

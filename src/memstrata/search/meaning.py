@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -16,9 +16,10 @@ from memstrata.clock import Clock, Instant, milliseconds
 from memstrata.errors import MemstrataError
 from memstrata.records import ComponentHealth, Scope
 from memstrata.search.backfill import Backfill
+from memstrata.search.interruptible import Interruptible
 from memstrata.search.vector import VectorLeg, calibration_of
 from memstrata.settings import EmbeddingSettings
-from memstrata.store.protocol import Coverage, Store, VectorKind
+from memstrata.store.protocol import Coverage, Repositories, Store, VectorKind
 from memstrata.vectors.index_folder import IndexFolder
 from memstrata.vectors.protocol import Embedder, VectorRows
 from memstrata.vectors.registry import IndexRegistry
@@ -59,8 +60,10 @@ class Meaning:
         self._registry: IndexRegistry | None = None
         self._backfill: Backfill | None = None
         self._counted: tuple[Instant, Mapping[VectorKind, Coverage]] | None = None
+        self._failures = 0  # of the first call, which tells how long the vectors are
         self._stop = asyncio.Event()
         self._tried = asyncio.Event()
+        self._calls = Interruptible()
         self.leg: VectorLeg | None = None
         self.absent = _NONE if embedder is None else "the embedder has not answered yet"
         self.patience_seconds = settings.query_timeout_seconds
@@ -87,6 +90,7 @@ class Meaning:
 
     def stop(self) -> None:
         self._stop.set()
+        self._calls.stop()
         if self._backfill is not None:
             self._backfill.stop()
 
@@ -100,11 +104,22 @@ class Meaning:
             await self._embedder.close()
 
     async def forget(self, scope: Scope) -> None:
-        """Take out of indexes and their files what was deleted in a scope, or in all scopes of an agent: user "".
+        """Take out of indexes and their files what was deleted in a scope."""
+        found = await self._store.read(lambda r: [r.vectors.scope_key(kind, scope) for kind in _KINDS])
+        await self._reconcile([key for key in found if key is not None])
 
-        Works without an embedder too: files of one that was configured before may lie there.
-        """
-        keys = await self._store.read(lambda r: [k for kind in _KINDS for k in r.vectors.scope_keys(kind, scope)])
+    async def forget_agents(self, instance: str, chat_memory_ids: Collection[str]) -> None:
+        """Take out of indexes and their files what was deleted in all scopes of agents, named as `Erasure.agent` does."""
+
+        def keys(r: Repositories) -> list[str]:
+            return [
+                key for kind in _KINDS for one in chat_memory_ids for key in r.vectors.agent_keys(kind, instance, one)
+            ]
+
+        await self._reconcile(await self._store.read(keys))
+
+    async def _reconcile(self, keys: Sequence[str]) -> None:
+        # Without an embedder too: files of one that was configured before may lie there.
         registry = self._registry
         if registry is None or self._backfill is None:
             files = IndexFolder(self._folder, "", 0)
@@ -133,7 +148,8 @@ class Meaning:
             return ComponentHealth("reduced", f"{_NONE}: searching by keyword")
         asked = self._embedder.health()
         if self._backfill is None or self._registry is None:
-            return ComponentHealth("reduced", asked.reason or self.absent, asked.details)
+            details = {**asked.details, "failures": self._failures}
+            return ComponentHealth("reduced", asked.reason or self.absent, details)
         indexes = self._registry.status()
         filling = self._backfill.health()
         details = {
@@ -156,16 +172,22 @@ class Meaning:
             try:
                 return await self._begin(embedder)
             except MemstrataError as error:
+                self._failures += 1
                 self.absent = str(error)
-                _LOG.warning("searching by words alone: %s", error)
+                _LOG.warning("searching by words alone: %s", type(error).__name__)
             self._tried.set()
             await self._clock.wait(self._stop, self._clock.now() + milliseconds(_AGAIN_SECONDS))
         return None
 
-    async def _begin(self, embedder: Embedder) -> Backfill:
-        """Learn how long the vectors are, and be ready. Raises a MemstrataError while that cannot be told."""
+    async def _begin(self, embedder: Embedder) -> Backfill | None:
+        """Learn how long the vectors are, and be ready. Raises a MemstrataError while that cannot be told.
+
+        None where the stop came first.
+        """
         if embedder.dimensions == 0:
-            await embedder.embed(["."], kind="passage")
+            await self._calls.perform(embedder.embed(["."], kind="passage"))
+            if self._stop.is_set():
+                return None
         name, dimensions = embedder.name, embedder.dimensions
         model = await self._store.write(lambda r: r.vectors.model(name, dimensions))
         rows = self._rows_of(model)

@@ -32,7 +32,9 @@ async def _parts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
         return await embedder.embed(texts, kind="passage")
     except (ContentRefused, RequestRefused) as refusal:
         if len(texts) == 1:
-            return Vectors(np.zeros((1, embedder.dimensions), dtype=np.float32), {0: f"the endpoint refused it: {refusal.code}"})
+            return Vectors(
+                np.zeros((1, embedder.dimensions), dtype=np.float32), {0: f"the endpoint refused it: {refusal.code}"}
+            )
     return await _halves(embedder, texts)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from memstrata.records import Hit, MemoryRecord, Message
@@ -45,4 +44,4 @@ def _weighted(row: Fused[T], factors: Sequence[Callable[[T], float]]) -> Fused[T
     score = row.score
     for factor in factors:
         score *= factor(row.item)
-    return replace(row, score=score) if factors else row
+    return Fused(row.item, score, row.legs, row.hit)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from memstrata.errors import Unavailable
@@ -80,16 +81,20 @@ class VectorLeg:
         allowed = None if where == type(where)() else source.seqs(scope, where)
         if allowed is not None and not allowed:
             return [], ""
+        newest, asked = r.vectors.newest(collection.kind), pool
         while True:
-            found = self._registry.search(key, vector, pool, allowed)
+            found = self._registry.search(key, vector, asked, allowed)
             wanted = [(seq, cosine) for seq, cosine in found.hits if cosine >= self.calibration.floor]
             rows = {row.seq: row for row in source.chosen(scope, [seq for seq, _ in wanted], where)}
-            gone = [seq for seq, _ in wanted if seq not in rows]
-            if gone and len(found.hits) == pool:
-                self._registry.remove(key, gone)  # deleted since they were indexed: their places go to others
-                continue
-            return [
-                LegHit(rows[seq], cosine, frozenset(index_terms(collection.text(rows[seq]))))
-                for seq, cosine in wanted
-                if seq in rows
-            ], found.partial
+            if len(rows) >= pool or len(wanted) < asked:
+                break
+            # Rows that are gone leave the index, and their places go to others. A row that came after this snapshot was
+            # taken is not gone: it only needs a place of its own.
+            absent = [seq for seq, _ in wanted if seq not in rows]
+            self._registry.remove(key, [seq for seq in absent if seq <= newest])
+            asked = pool + sum(seq > newest for seq in absent)
+        return [
+            LegHit(rows[seq], cosine, partial(index_terms, collection.text(rows[seq])))
+            for seq, cosine in wanted
+            if seq in rows
+        ][:pool], found.partial

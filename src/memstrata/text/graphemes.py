@@ -21,6 +21,8 @@ def cut(text: str, limit: int, note: str = "", *, tokens: int | None = None) -> 
     The cut is at a grapheme cluster boundary: no half of a ZWJ emoji, a flag or a letter with its marks. A note that
     would not fit is left out; a first cluster that would not fit leaves the note alone.
     """
+    if tokens is not None and tokens >= min(len(text), limit):
+        tokens = None  # a text never has more tokens than characters
     if len(text) <= limit and (tokens is None or count_tokens(text) <= tokens):
         return text
     if len(note) > limit or (tokens is not None and count_tokens(note) > tokens):

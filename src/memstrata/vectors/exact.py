@@ -70,7 +70,9 @@ class ExactIndex:
 
         with self._lock:
             empty = np.empty(0, dtype=np.int64)
-            there = np.concatenate([empty, *(block.seqs[: block.count][block.live[: block.count]] for block in self._blocks)])
+            there = np.concatenate(
+                [empty, *(block.seqs[: block.count][block.live[: block.count]] for block in self._blocks)]
+            )
             return self._forget(np.setdiff1d(there, seqs))
 
     def search(self, query: Matrix, limit: int, allowed: Allowed | None = None) -> list[Hit]:

@@ -224,6 +224,24 @@ async def test_the_user_is_named_by_identity_alone(model: ScriptedLLM, chat: Mod
     assert "a name to the user" in second.last_user_text
 
 
+async def test_an_example_and_the_mark_of_the_call_are_no_memories(model: ScriptedLLM, chat: Models) -> None:
+    kiel = {**ITEM, "content": "User (Arun) lives in Kiel.", "value": "Kiel"}
+
+    def confused(request: RecordedRequest) -> Reply:
+        mark = str(request.messages[0]["content"]).splitlines()[0].removeprefix("mark: ")
+        named = {**TEA, "content": f"User ({mark}) likes tea."}
+        return answer({**ITEM, "scene": f"#{mark}", "attribute": "job", "value": "pilot"}, kiel, named)
+
+    model.always("extract", confused)
+    found = await extract_with_model(chat, TWO, SETTINGS)
+    (draft,) = drafts_of(found)
+    assert (draft.content, draft.scene_name, draft.slot) == (ITEM["content"], "Before", "")
+    assert "repeats an example" in model.requests[1].last_user_text
+    assert "mark of the headers" in model.requests[1].last_user_text
+    assert isinstance(found, Extraction)
+    assert "Kiel" not in str(found.provenance.notes)
+
+
 async def test_an_unknown_user_gets_no_name(model: ScriptedLLM, chat: Models) -> None:
     model.always("extract", answer({**ITEM, "content": "用户（李娜）住在杭州。"}))
     found = await extract_with_model(chat, batch("我住在杭州，李娜也住这", user_name=""), SETTINGS)
@@ -321,6 +339,33 @@ async def test_a_long_message_that_does_not_fit_is_read_in_halves(model: Scripte
     assert len(drafts_of(found)) == 1
     assert isinstance(found, Extraction)
     assert "read in halves" in str(found.provenance.notes)
+
+
+def cut_after(*items: dict[str, Any]) -> Reply:
+    text = json.dumps({"memories": items}, ensure_ascii=False).removesuffix("]}")
+    return Reply(text + ', {"content": "User (Arun) al', finish="length")
+
+
+async def test_of_a_cut_answer_to_a_message_that_cannot_be_divided_the_complete_memories_are_kept(
+    model: ScriptedLLM, chat: Models
+) -> None:
+    model.always("extract", cut_after(ITEM))
+    found = await extract_with_model(chat, batch("I live in Pune"), SETTINGS)
+    assert isinstance(found, Extraction)
+    assert [(draft.content, draft.source_seqs) for draft in found.drafts] == [(ITEM["content"], (101,))]
+    assert "the reply was cut" in str(found.provenance.notes)
+    assert (found.provenance.model, found.provenance.usage.calls) == ("scripted", 2)
+
+
+async def test_a_cut_answer_to_what_can_be_divided_is_asked_for_in_parts(model: ScriptedLLM, chat: Models) -> None:
+    model.always("extract", cut_after(ITEM))
+    assert isinstance(await extract_with_model(chat, TWO, SETTINGS), Divisible)
+
+    model.always("extract", lambda request: cut_after(ITEM) if len(request.last_user_text) > 2_000 else answer(ITEM))
+    found = await extract_with_model(chat, batch(LOG[:2_500]), SETTINGS)
+    assert isinstance(found, Extraction)
+    assert "read in halves" in str(found.provenance.notes)
+    assert "the reply was cut" not in str(found.provenance.notes)
 
 
 async def test_a_message_that_no_half_of_fits_is_poison_after_few_calls(model: ScriptedLLM, chat: Models) -> None:

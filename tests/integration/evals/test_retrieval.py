@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
+
 from memstrata.capture import MAX_CHARACTERS
+from memstrata.errors import Unavailable
 from memstrata.evals.dataset import Corpus, Dataset, Question, StatementPair, Unit
 from memstrata.evals.measure import first_corpora, measure_retrieval, views_of
 from memstrata.evals.ranker import asked_text, rank
 from memstrata.evals.workspace import opened
 from memstrata.memory import MAX_SEARCH, MessageInput
-from memstrata.settings import Settings
+from memstrata.settings import EmbeddingSettings, Settings
+from memstrata.testing.embeddings import EmbeddingStatus, ScriptedEmbeddings
 
 DAY = 86_400_000
 
@@ -91,6 +95,27 @@ async def test_messages_keep_their_own_times_and_sessions() -> None:
         page = await workspace.memory.messages(scope)
         assert [(one.content, one.said_at) for one in page.items] == [("second", 7 * DAY), ("first", 5 * DAY)]
         assert len({one.session_id for one in page.items}) == 2
+
+
+async def test_nothing_is_ranked_before_all_texts_have_their_vectors() -> None:
+    """Right after storing, a measurement would rank what happens to be done."""
+    texts = [unit(str(number), f"note {number} about guppies") for number in range(300)]
+    async with ScriptedEmbeddings(32) as endpoint:
+        embedding = EmbeddingSettings(provider="openai", base_url=endpoint.base_url, model="small", batch=20)
+        async with opened(Settings(embedding=embedding), distills=False) as workspace:
+            await workspace.store([Corpus("c", "all", tuple(texts))], lambda units: None)
+            coverage = (await workspace.memory.vector_coverage())["messages"]
+            assert (coverage.rows, coverage.missing) == (300, 0)
+
+
+async def test_a_measurement_with_half_of_the_vectors_is_none() -> None:
+    async with ScriptedEmbeddings(32) as endpoint:
+        endpoint.always(lambda request: EmbeddingStatus(500) if len(endpoint.requests) > 2 else None)
+        embedding = EmbeddingSettings(provider="openai", base_url=endpoint.base_url, model="small", batch=2)
+        async with opened(Settings(embedding=embedding), distills=False) as workspace:
+            corpus = Corpus("c", "all", tuple(unit(str(number), f"note {number}") for number in range(10)))
+            with pytest.raises(Unavailable, match="have no vector"):
+                await workspace.store([corpus], lambda units: None)
 
 
 async def test_memory_lives_at_the_moment_of_the_question() -> None:

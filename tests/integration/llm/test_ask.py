@@ -163,6 +163,32 @@ async def test_a_failed_call_says_what_becomes_of_its_input(
     assert asked.attempts[0].error
 
 
+CUT = Reply('[{"content": "likes tea"}, {"content": "has a', finish="length")
+
+
+async def test_of_a_cut_answer_the_complete_items_can_be_saved_by_who_cannot_divide_the_input(
+    model: ScriptedLLM, provider: Build, ask_for: Request
+) -> None:
+    model.always("extract", CUT)
+    asked = await ask(provider(), ask_for(), PARTIAL)
+    assert isinstance(asked.outcome, Divisible)
+    assert asked.salvage is not None
+    assert [item.content for item in asked.salvage.items] == ["likes tea"]
+    assert "the reply was cut" in asked.salvage.problems[-1]
+    assert "likes tea" not in str(asked.outcome)
+    assert asked.attempts[-1].model == "scripted"
+
+
+@pytest.mark.parametrize(
+    ("answer", "shape"), [(CUT, NOTES), (Reply('[{"content": "li', finish="length"), PARTIAL), (Status(500), PARTIAL)]
+)
+async def test_nothing_is_saved_where_no_item_is_complete_or_items_depend_on_each_other(
+    model: ScriptedLLM, provider: Build, ask_for: Request, answer: Answer, shape: Shape[Note]
+) -> None:
+    model.always("extract", answer)
+    assert (await ask(provider(), ask_for(), shape)).salvage is None
+
+
 async def test_what_a_failure_has_cost_is_in_its_attempt(model: ScriptedLLM, provider: Build, ask_for: Request) -> None:
     model.always("extract", Reply("[", finish="length", usage=(10, 5, 0)))
     asked = await ask(provider(), ask_for(), NOTES)

@@ -1,6 +1,7 @@
 """What happens to a call when the endpoint, the network or the account does not play along."""
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable
 
@@ -178,8 +179,46 @@ async def test_a_reply_that_is_cut_again_is_a_failure_and_its_tokens_count(
 async def test_an_endpoint_that_allows_no_more_room_has_truncated(
     model: ScriptedLLM, provider: Build, ask_for: Request
 ) -> None:
-    model.script("extract", Reply("[", finish="length"), Status(400, "max_tokens must be at most 50"))
-    assert isinstance(await failed(provider(), ask_for(max_tokens=50)), errors.Truncated)
+    model.script("extract", Reply("[1", finish="length"), Status(400, "max_tokens must be at most 50"))
+    failure = await failed(provider(), ask_for(max_tokens=50))
+    assert isinstance(failure, errors.Truncated)
+    assert failure.text == "[1"
+
+
+async def test_the_longest_of_what_was_cut_comes_with_the_failure_and_is_not_in_its_message(
+    model: ScriptedLLM, provider: Build, ask_for: Request
+) -> None:
+    model.script("extract", Reply('["a secret", "b', finish="length"), Reply('["a secret"', finish="length"))
+    failure = await failed(provider(), ask_for(max_tokens=50))
+    assert isinstance(failure, errors.Truncated)
+    assert (failure.text, failure.model) == ('["a secret", "b', "scripted")
+    assert "secret" not in str(failure)
+
+
+async def test_a_loop_is_not_given_more_room(model: ScriptedLLM, provider: Build, ask_for: Request) -> None:
+    model.always("extract", Reply("the user likes tea and " * 40, finish="length"))
+    failure = await failed(provider(), ask_for(max_tokens=50))
+    assert isinstance(failure, errors.Truncated)
+    assert "loop" in str(failure)
+    assert (failure.usage.calls, len(model.requests)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("told", "configured", "recorded"),
+    [
+        ("/models/tiny-135m.gguf", "tiny", "tiny"),
+        ("C:\\models\\tiny.gguf", "tiny", "tiny"),
+        ("org/tiny-135m", "tiny", "org/tiny-135m"),
+        ("/models/tiny.gguf", "/models/tiny.gguf", "tiny.gguf"),
+        ("", "/models/tiny.gguf", "tiny.gguf"),
+    ],
+)
+async def test_a_model_is_recorded_by_name_and_never_by_a_path(
+    model: ScriptedLLM, provider: Build, ask_for: Request, told: str, configured: str, recorded: str
+) -> None:
+    answer = {"model": told, "choices": [{"message": {"content": "ok"}, "finish_reason": "stop"}]}
+    model.script("extract", Garbage(json.dumps(answer).encode(), "application/json"))
+    assert (await provider(model=configured).complete(ask_for())).model == recorded
 
 
 async def test_the_breaker_opens_probes_once_and_closes(

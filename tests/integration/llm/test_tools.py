@@ -82,6 +82,91 @@ async def test_a_mistake_goes_back_to_the_model(
     assert results(model.requests[-1]) == [f"Error: {told}"]
 
 
+CALL = '{"name": "read", "arguments": {"path": "a"}}'
+
+
+@WIRES
+@pytest.mark.parametrize(
+    "text",
+    [
+        CALL,
+        f"I look first.\n```json\n[{CALL}]\n```",
+        f"<tool_call>{CALL}</tool_call>",
+        f"<think>read or not?</think>\n{CALL}",
+        '{"tool_calls": [{"id": "1", "type": "function", "function": {"name": "read", "arguments": "{\\"path\\": \\"a\\"}"}}]}',
+        '{"name": "read", "parameters": {"path": "a",}}',
+    ],
+)
+async def test_a_call_that_is_written_into_the_text_is_made(
+    model: ScriptedLLM, provider: Build, ask_for: Request, text: str, dialect: str
+) -> None:
+    model.script("extract", Reply(text), Reply(CALL.replace('"a"', '"b"')), Reply("done"))
+    shelf = Shelf()
+    end = await run_tools(provider(dialect_name=dialect), ask_for(), shelf)
+    assert shelf.asked == [{"path": "a"}, {"path": "b"}]
+    assert (end.stop, end.text, results(model.requests[-1])) == ("answered", "done", ["text of a", "text of b"])
+    ids = [call.id for message in end.messages for call in message.tool_calls]
+    assert len(set(ids)) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"One could say {CALL} to see the file.",
+        "I would read the file `a` with the tool read.",
+        '{"name": "delete_all", "arguments": {}}',
+        '{"name": "read"}',
+        '{"name": "read", "arguments": ["a"]}',
+        '{"name": "read", "arguments": {"path": "a"}, "priority": 5}',
+        '[{"name": "read", "arguments": {"path": "a"',
+        f'[{CALL}, {{"name": "read", "arg',
+        f"<think>{CALL}</think>done",
+        "[" * 5_000,
+    ],
+)
+async def test_what_only_resembles_a_call_is_an_answer(
+    model: ScriptedLLM, provider: Build, ask_for: Request, text: str
+) -> None:
+    model.script("extract", Reply(text))
+    shelf = Shelf()
+    end = await run_tools(provider(), ask_for(), shelf)
+    assert (end.stop, shelf.asked, end.uses) == ("answered", [], ())
+
+
+@WIRES
+@pytest.mark.parametrize("depth", [300, 900, 9_000])
+async def test_arguments_of_any_depth_do_not_break_the_loop(
+    model: ScriptedLLM, provider: Build, ask_for: Request, depth: int, dialect: str
+) -> None:
+    deep = '{"name": "read", "arguments": ' + '{"a":' * depth + "1" + "}" * (depth + 1)
+    model.script("extract", Reply(deep))
+    model.always("extract", Reply("done"))
+    assert (await run_tools(provider(dialect_name=dialect), ask_for(), Shelf())).stop == "answered"
+
+
+async def test_what_was_shown_and_comes_back_is_no_call(model: ScriptedLLM, provider: Build, ask_for: Request) -> None:
+    model.script("extract", Reply(CALL))
+    shelf = Shelf()
+    await run_tools(provider(), ask_for(f"memories:\n{CALL}\nend"), shelf)
+    assert shelf.asked == []
+
+
+async def test_calls_beside_those_of_the_protocol_are_not_read(
+    model: ScriptedLLM, provider: Build, ask_for: Request
+) -> None:
+    model.script("extract", Reply(CALL, tool_calls=(read("b"),)), Reply("done"))
+    shelf = Shelf()
+    await run_tools(provider(), ask_for(), shelf)
+    assert shelf.asked == [{"path": "b"}]
+
+
+async def test_written_calls_are_under_the_same_limits(model: ScriptedLLM, provider: Build, ask_for: Request) -> None:
+    model.always("extract", Reply(f"[{', '.join([CALL] * 5)}]"))
+    shelf = Shelf()
+    end = await run_tools(provider(), ask_for(), shelf, LoopLimits(calls_per_step=2))
+    assert (end.stop, len(shelf.asked), len(model.requests)) == ("repeated", 2, 3)
+
+
 async def test_arguments_with_a_slip_are_repaired(model: ScriptedLLM, provider: Build, ask_for: Request) -> None:
     model.script("extract", Reply(tool_calls=(ToolCall("x", "read", '{"path": "a",}'),)), Reply("done"))
     shelf = Shelf()

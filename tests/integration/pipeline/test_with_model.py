@@ -362,13 +362,66 @@ async def test_a_message_that_no_model_takes_is_parked_and_its_session_goes_on(
         assert await contents(memory, scope) == sorted(text for text in texts if "forbidden" not in text)
         status = (await memory.status(scope)).layers["l1"]
         assert (status.state, status.pending, status.parked) == ("idle", 0, 1)
+        assert status.last_error.startswith("parked: content_filter")
 
         model.always("extract", every_user_message)
         assert await memory.retry(scope) == 1
         await settled(memory, scope)
         assert await contents(memory, scope) == sorted(texts)
         status = (await memory.status(scope)).layers["l1"]
-        assert (status.pending, status.parked) == (0, 0)
+        assert (status.pending, status.parked, status.last_error) == (0, 0, "")
+
+
+async def test_a_failure_of_now_is_told_before_what_was_parked(
+    open_with_model: OpenWithModel, scope: Scope, settled: Settled, model: ScriptedLLM
+) -> None:
+    model.script("extract", Reply("", finish="content_filter"), Status(401))
+    async with open_with_model() as memory:
+        await memory.add(scope, "s1", said("a forbidden word of mine"))
+        await settled(memory, scope)
+        await memory.add(scope, "s1", said("I have a cat"))
+        await settled(memory, scope)
+
+        status = (await memory.status(scope)).layers["l1"]
+        assert (status.parked, status.last_error.partition(":")[0]) == (1, "auth_refused")
+
+
+async def test_what_is_complete_of_a_cut_answer_to_one_message_is_stored_and_nothing_is_parked(
+    open_with_model: OpenWithModel, scope: Scope, settled: Settled, model: ScriptedLLM
+) -> None:
+    def cut(request: RecordedRequest) -> Reply:
+        whole = every_user_message(request).text
+        return Reply(whole.removesuffix("]}") + ', {"content": "and', finish="length")
+
+    model.always("extract", cut)
+    async with open_with_model(every_n=2) as memory:
+        await memory.add(scope, "s1", said("I live in Lisbon", "I work at a bakery"))
+        await settled(memory, scope)
+
+        assert await contents(memory, scope) == ["I live in Lisbon", "I work at a bakery"]
+        assert (await memory.status(scope)).layers["l1"].parked == 0
+
+
+@pytest.mark.parametrize("taken", [True, False])
+async def test_the_tries_that_led_to_halves_are_in_the_record_of_the_run(
+    open_with_model: OpenWithModel, scope: Scope, settled: Settled, model: ScriptedLLM, taken: bool
+) -> None:
+    def small(request: RecordedRequest) -> Reply:
+        if taken and len(shown(request)) == 1:
+            return replace(every_user_message(request), usage=(10, 1, 0))
+        return Reply("", finish="content_filter", usage=(10, 1, 0))
+
+    model.always("extract", small)
+    model.always("resolve", Reply('{"decisions": []}', usage=(0, 0, 0)))
+    async with open_with_model(every_n=4) as memory:
+        await memory.add(scope, "s1", said(*(f"remark number {n} of mine" for n in range(4))))
+        await settled(memory, scope)
+        runs = [one.generation.run for one in (await memory.generations.list("default", layer="l1")).records]
+
+    assert len(runs) == 4
+    assert sum(run.provenance.usage.calls for run in runs) == len(model.requests)
+    assert sum(run.provenance.usage.prompt_tokens for run in runs) == 10 * len(model.requests_of("extract"))
+    assert {run.provenance.model for run in runs} == {"scripted"}
 
 
 async def test_an_unusable_merge_leaves_its_sources_alone_and_the_last_try_keeps_what_was_said(

@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from memstrata.client import AsyncMemoryClient, InvalidRequest, NotFound, Unauthorized
+from memstrata.text.tokens import count_tokens
 
 TURN = [
     ("user", "Remember: I live in Lisbon and I love oolong tea. From now on always answer in English."),
@@ -41,6 +42,34 @@ async def test_what_was_said_is_distilled_recalled_and_traced(maya: AsyncMemoryC
     assert scene is not None
     assert scene.content.startswith("-----META-START-----")
     assert await maya.persona() is not None
+
+
+async def test_a_found_message_brings_what_was_said_around_it(maya: AsyncMemoryClient) -> None:
+    await maya.add(TURN)
+    await maya.add([("user", "Lisbon is sunny")], session="s2")
+
+    hits = (await maya.search_messages("oolong tea", neighbours=1)).hits
+    assert hits[0].neighbours is not None
+    assert hits[0].neighbours.before == ()
+    assert [(message.session_id, message.content) for message in hits[0].neighbours.after] == [("s1", "I will.")]
+    assert (await maya.search_messages("oolong tea")).hits[0].neighbours is None
+    with pytest.raises(InvalidRequest, match="neighbours: expected int <= 5"):
+        await maya.search_messages("oolong tea", neighbours=6)
+
+
+async def test_a_recall_keeps_to_the_parts_and_tokens_that_are_asked_for(maya: AsyncMemoryClient) -> None:
+    await maya.add(TURN)
+    await maya.flush()
+
+    whole = await maya.recall("Lisbon oolong tea", budget_ms=60_000)
+    narrow = await maya.recall("Lisbon oolong tea", budget_ms=60_000, max_tokens=120)
+    assert count_tokens(narrow.prepend_context) + count_tokens(narrow.append_system_context) <= 120
+    assert count_tokens(whole.prepend_context) + count_tokens(whole.append_system_context) > 120
+    assert narrow.prepend_context
+    assert [hit.item.id for hit in narrow.hits] == [hit.item.id for hit in whole.hits]
+    part = await maya.recall("Lisbon oolong tea", max_tokens=120, include=["persona"])
+    assert (part.hits, part.scenes, part.prepend_context) == ((), (), "")
+    assert "user-persona" in part.append_system_context
 
 
 async def test_a_repeated_write_stores_nothing_and_says_so(maya: AsyncMemoryClient) -> None:

@@ -88,3 +88,10 @@ def test_a_flush_grants_the_server_its_wait() -> None:
     call = CALLS.flush(None, 60.0)
 
     assert (body(call)["wait_seconds"], call.wait_seconds) == (60.0, 60.0)
+
+
+def test_neighbours_and_budgets_are_sent_where_they_are_given() -> None:
+    assert body(CALLS.search_messages("tea", None, None, None, None, 2)) == {**IDS, "query": "tea", "neighbours": 2}
+    assert body(CALLS.search_messages("tea", None, None, None, None, None)) == {**IDS, "query": "tea"}
+    recall = body(CALLS.recall("tea", None, 200, 900, ["persona"]))
+    assert recall == {**IDS, "query": "tea", "budget_ms": 200, "max_tokens": 900, "include": ["persona"]}

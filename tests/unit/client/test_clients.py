@@ -30,7 +30,18 @@ ANSWERS: dict[str, dict[str, Any]] = {
         "total": 9,
     },
     "/v3/conversation/count": {"total": 9},
-    "/v3/conversation/search": {"messages": [{"id": "msg-1", "role": "user", "content": "hi", "score": 0.5}]},
+    "/v3/conversation/search": {
+        "messages": [
+            {"id": "msg-1", "role": "user", "content": "hi", "score": 0.5},
+            {
+                "id": "msg-2",
+                "role": "user",
+                "content": "hi again",
+                "score": 0.4,
+                "neighbours": {"before": [{"id": "msg-1", "role": "user", "content": "hi"}], "after": []},
+            },
+        ]
+    },
     "/v3/conversation/delete": {"deleted_count": 2},
     "/v3/atomic/query": {"items": [ROW], "total": 4},
     "/v3/atomic/count": {"total": 4},
@@ -80,7 +91,7 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "add": (([("user", "hi")],), {}),
     "messages": ((), {"limit": 5}),
     "count_messages": ((), {}),
-    "search_messages": (("hi",), {}),
+    "search_messages": (("hi",), {"neighbours": 2}),
     "delete_messages": ((), {"message_ids": ["msg-1"]}),
     "memories": ((), {"type": "persona"}),
     "count_memories": ((), {}),
@@ -99,7 +110,7 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "persona_history": ((), {}),
     "restore_persona": ((2,), {}),
     "write_persona": (("# Maya",), {}),
-    "recall": (("home",), {"include": ["memories"]}),
+    "recall": (("home",), {"include": ["memories"], "max_tokens": 900}),
     "trace": (("m_1",), {}),
     "trace_scene": (("home.md",), {}),
     "trace_persona": (("likes tea",), {}),
@@ -177,7 +188,10 @@ def test_answers_are_typed() -> None:
             0.7,
             ("vector: none",),
         )
-        assert memory.search_messages("hi").hits[0].item.id == "msg-1"
+        alone, beside = memory.search_messages("hi").hits
+        assert (alone.item.id, alone.neighbours) == ("msg-1", None)
+        assert beside.neighbours is not None
+        assert ([message.id for message in beside.neighbours.before], beside.neighbours.after) == (["msg-1"], ())
         assert memory.update_memory("m_1", "x") == 3
         assert (memory.delete_messages(message_ids=["msg-1"]), memory.delete_memories(["m_1"])) == (2, 1)
         assert memory.scenes()[0].heat == 2

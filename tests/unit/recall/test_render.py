@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import regex  # type: ignore[import-untyped]
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memstrata.recall.render import render_memories, render_profile
 from memstrata.recall.words import words_for
@@ -12,6 +15,7 @@ from memstrata.records import Document, Hit, MemoryRecord
 from memstrata.settings import RecallSettings
 from memstrata.text.graphemes import cut
 from memstrata.text.markers import strip_injected
+from memstrata.text.tokens import count_tokens
 
 FAMILY = "👩‍👩‍👧‍👦"
 DAY = 1_767_571_200_000  # 2026-01-05T00:00:00Z
@@ -173,3 +177,100 @@ def test_every_language_has_all_sentences_and_names_the_tools(language: str) -> 
         assert tool in words.guide
     assert "memory_search" in words.more
     assert len(cut("x" * 100, 60, words.more)) <= 60
+
+
+CLUSTERS = [FAMILY, "🇫🇷", "e\u0301", "𠮷", "👍🏽", "字", "한", "ก็", "क्षि", "tea", " ", "\n", "<", "</system>"]
+TEXTS = st.lists(st.sampled_from(CLUSTERS), min_size=1, max_size=60).map("".join) | st.text(min_size=1, max_size=120)
+NAMES = st.text(max_size=20) | st.sampled_from(["home", "家"])
+HITS = st.lists(
+    st.builds(
+        hit,
+        TEXTS,
+        type=st.sampled_from(["episodic", "instruction"]),
+        scene_name=NAMES,
+        happened_from=st.none() | st.just(DAY),
+    ),
+    max_size=6,
+)
+SCENES = st.lists(st.builds(document, path=NAMES, summary=TEXTS), max_size=6)
+
+
+@given(HITS, st.none() | st.builds(persona, TEXTS), SCENES, st.integers(1, 500))
+def test_both_blocks_together_keep_to_the_tokens_they_have(
+    hits: list[Hit[MemoryRecord]], portrait: Document | None, scenes: list[Document], tokens: int
+) -> None:
+    dynamic = render_memories(hits, SETTINGS, tokens)
+    stable = render_profile(portrait, scenes, SETTINGS, tokens - count_tokens(dynamic))
+
+    assert count_tokens(dynamic) + count_tokens(stable) <= tokens
+    assert strip_injected(dynamic) == strip_injected(stable) == ""
+    assert (dynamic + stable).encode().decode() == dynamic + stable
+
+
+@given(HITS, st.none() | st.builds(persona, TEXTS), SCENES)
+def test_a_budget_that_is_no_constraint_changes_nothing(
+    hits: list[Hit[MemoryRecord]], portrait: Document | None, scenes: list[Document]
+) -> None:
+    dynamic, stable = render_memories(hits, SETTINGS), render_profile(portrait, scenes, SETTINGS)
+    enough = 2 * count_tokens(dynamic + stable) + 50
+
+    assert render_memories(hits, SETTINGS, enough) == dynamic
+    assert render_profile(portrait, scenes, SETTINGS, enough) == stable
+
+
+@given(TEXTS, st.integers(1, 60))
+def test_one_memory_keeps_to_its_own_tokens_and_is_cut_between_characters(content: str, tokens: int) -> None:
+    (whole,) = lines(render_memories([hit(content)], SETTINGS)) or [""]
+    shown = lines(render_memories([hit(content)], RecallSettings(max_tokens_per_memory=tokens)))
+    for line in shown:
+        text, full = line.removeprefix("- [episodic] "), whole.removeprefix("- [episodic] ")
+        assert count_tokens(text) <= tokens
+        more = words_for("en").more
+        kept = text.removesuffix(more) if text != full else text
+        assert kept in {full[:boundary] for boundary in (0, *(one.end() for one in regex.finditer(r"\X", full)))}
+
+
+def test_a_memory_that_has_too_many_tokens_names_the_tool_that_finds_the_rest() -> None:
+    (line,) = lines(render_memories([hit("喝茶" * 100)], RecallSettings(max_tokens_per_memory=60)))
+    text = line.removeprefix("- [episodic] ")
+
+    assert text.startswith("喝茶喝茶")
+    assert text.endswith(words_for("zh").more)
+    assert 55 <= count_tokens(text) <= 60
+
+
+def test_tokens_go_to_memories_then_to_the_persona_then_to_the_scenes_and_last_to_the_guide() -> None:
+    hits, portrait, scenes = [hit("tea " * 60)], persona("Lin. " * 40), [document(f"{n}.md") for n in range(9)]
+    order = ["relevant-memories", "user-persona", "scene-navigation", "memory-tools-guide"]
+    more = words_for("en").more
+    seen: list[int] = []
+    for tokens in range(1, 700):
+        dynamic = render_memories(hits, SETTINGS, tokens)
+        stable = render_profile(portrait, scenes, SETTINGS, tokens - count_tokens(dynamic))
+        if not dynamic:  # less than a line of it would take: what comes after it has the tokens
+            continue
+        there = [f"<{tag} " in dynamic + stable for tag in order]
+        assert there == sorted(there, reverse=True), tokens
+        assert sum(there) == 1 or more not in dynamic, tokens
+        assert sum(there) <= 2 or more not in stable, tokens
+        if sum(there) not in seen:
+            seen.append(sum(there))
+    assert seen == [1, 2, 3, 4]
+
+
+def test_a_scene_that_has_no_room_is_not_named_by_half() -> None:
+    scenes = [document(f"theme-{n}.md", summary="where Lin lives and works") for n in range(9)]
+    whole = lines(render_profile(None, scenes, SETTINGS))[:9]
+    named = lines(render_profile(None, scenes, SETTINGS, 100))
+
+    assert 0 < len(named) < 9
+    assert named == whole[: len(named)]
+
+
+def test_what_is_shown_of_memories_is_what_ranks_first() -> None:
+    """A short one behind a long one that has no room is not put in its place: ranks would mean nothing then."""
+    frame = count_tokens(render_memories([hit("x")], SETTINGS))
+    long, short = hit("word " * 40), hit("drinks tea")
+
+    assert render_memories([long, short], SETTINGS, frame + 8) == ""
+    assert lines(render_memories([short, long], SETTINGS, frame + 8)) == ["- [episodic] drinks tea"]

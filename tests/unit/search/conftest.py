@@ -28,7 +28,7 @@ def hit(said: Callable[..., Message]) -> Callable[..., LegHit[Message]]:
 
     def build(seq: int, score: float, content: str = "") -> LegHit[Message]:
         text = content or f"text{seq}"
-        return LegHit(said(seq, text), score, frozenset(index_terms(text)))
+        return LegHit(said(seq, text), score, lambda: index_terms(text))
 
     return build
 

@@ -1,5 +1,6 @@
 """What a handler asks of `Memory`, and how the answer looks on the wire."""
 
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -12,6 +13,7 @@ from memstrata.records import (
     Found,
     Job,
     LayerStatus,
+    Neighbours,
     PipelineStatus,
     Profile,
     ProfileTarget,
@@ -149,11 +151,28 @@ async def test_found_messages_carry_their_scope_score_and_legs(api: httpx.AsyncC
 
     assert memory.last[1:] == (
         (SCOPE, "Lisbon"),
-        {"limit": 5, "session_id": None, "task_id": None, "since": None, "until": LISBON},
+        {"limit": 5, "session_id": None, "task_id": None, "since": None, "until": LISBON, "neighbours": 0},
     )
     (found,) = answer["messages"]
     assert (found["session_id"], found["team_id"], found["score"], found["legs"]) == ("s1", "t", 0.9, {"keyword": 4.2})
     assert "degraded" not in answer
+    assert "neighbours" not in found
+
+
+async def test_found_messages_carry_their_neighbours_where_they_are_asked_for(
+    api: httpx.AsyncClient, memory: Any
+) -> None:
+    (hit,) = memory.answers["search_messages"].hits
+    earlier = replace(hit.item, message_id="msg-0", content="where do you live?")
+    memory.answers["search_messages"] = Found((replace(hit, neighbours=Neighbours((earlier,), ())),))
+
+    (found,) = (await data(api, "/v3/conversation/search", query="Lisbon", neighbours=2))["messages"]
+
+    assert memory.last[2]["neighbours"] == 2
+    assert found["neighbours"]["after"] == []
+    (before,) = found["neighbours"]["before"]
+    assert (before["id"], before["content"], before["user_id"]) == ("msg-0", "where do you live?", "u")
+    assert before.keys() == found.keys() - {"neighbours", "score", "legs"}
 
 
 async def test_a_search_with_less_than_all_legs_says_so(api: httpx.AsyncClient, memory: Any) -> None:
@@ -325,7 +344,7 @@ async def test_the_persona_is_read_with_its_navigation(api: httpx.AsyncClient) -
 
 
 async def test_recall_answers_with_parts_and_blocks(api: httpx.AsyncClient, memory: Any) -> None:
-    answer = await data(api, "/v3/recall", query="home?", limit=3, budget_ms=200, task_id="k")
+    answer = await data(api, "/v3/recall", query="home?", limit=3, budget_ms=200, max_tokens=900, task_id="k")
 
     assert memory.last == (
         "recall",
@@ -333,6 +352,7 @@ async def test_recall_answers_with_parts_and_blocks(api: httpx.AsyncClient, memo
         {
             "limit": 3,
             "budget_ms": 200,
+            "max_tokens": 900,
             "task_id": "k",
             "include": {"memories", "persona", "scenes"},
         },

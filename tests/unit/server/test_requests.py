@@ -92,6 +92,21 @@ def test_unknown_keys_are_dropped_and_null_counts_as_absent() -> None:
     assert decode(SEARCH, b'{"query": "x", "limit": null, "shoe_size": 44}') == ConversationSearch(query="x")
 
 
+@pytest.mark.parametrize(
+    ("decoder", "field", "text"),
+    [
+        (SEARCH, b'"neighbours": -1', "neighbours: expected int >= 0"),
+        (SEARCH, b'"neighbours": 6', "neighbours: expected int <= 5"),
+        (RECALL, b'"budget_ms": 0', "budget_ms: expected int >= 1"),
+        (RECALL, b'"budget_ms": 60001', "budget_ms: expected int <= 60000"),
+        (RECALL, b'"max_tokens": 0', "max_tokens: expected int >= 1"),
+        (RECALL, b'"max_tokens": 1000001', "max_tokens: expected int <= 1000000"),
+    ],
+)
+def test_neighbours_and_budgets_have_bounds(decoder: Any, field: bytes, text: str) -> None:
+    assert problem(decoder, b'{"query": "x", ' + field + b"}") == text
+
+
 def test_an_unknown_part_of_recall_is_refused_with_the_known_ones() -> None:
     assert problem(RECALL, b'{"query": "x", "include": ["dreams"]}') == (
         "include.0: expected one of memories, persona, scenes"

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memstrata.text import cut
+from memstrata.text.tokens import count_tokens
 
 FAMILY = "👨\u200d👩\u200d👧\u200d👦"
 TANGLED_TEXT = st.lists(
@@ -30,6 +31,28 @@ def test_a_cut_is_within_the_limit_and_between_two_characters(text: str, limit: 
         room = max(limit - (len(note) if len(note) <= limit else 0), 0)
         assert text.startswith(kept)
         assert len(kept) == max(boundary for boundary in boundaries if boundary <= room)
+
+
+@given(
+    TANGLED_TEXT | st.text(max_size=60),
+    st.integers(0, 80),
+    st.integers(-1, 30),
+    st.sampled_from(["", "…", " [cut: memory_search]", "（已截断）"]),
+)
+def test_a_cut_keeps_to_characters_and_tokens_alike_and_wastes_neither(
+    text: str, limit: int, tokens: int, note: str
+) -> None:
+    def fits(one: str) -> bool:
+        return len(one) <= limit and count_tokens(one) <= max(tokens, 0)
+
+    result = cut(text, limit, note, tokens=tokens)
+    assert fits(result)
+    if fits(text):
+        assert result == text
+        return
+    end = note if fits(note) else ""
+    starts = [text[:boundary] for boundary in (0, *(cluster.end() for cluster in regex.finditer(r"\X", text)))]
+    assert result == max((start for start in starts if fits(start + end)), key=len) + end
 
 
 @pytest.mark.parametrize("cluster", [FAMILY, "🇫🇷", "e\u0301", "𠮷", "👍🏽"])

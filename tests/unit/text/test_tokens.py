@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memstrata.text.tokens import count_tokens
 
@@ -18,3 +20,10 @@ from memstrata.text.tokens import count_tokens
 )
 def test_a_cjk_character_is_one_token_and_four_others_are_one(text: str, tokens: int) -> None:
     assert count_tokens(text) == tokens
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_parts_never_count_less_than_the_whole(start: str, end: str) -> None:
+    """Budgets add up parts, and must hold for what they make."""
+    whole = count_tokens(start + end)
+    assert count_tokens(start) <= whole <= count_tokens(start) + count_tokens(end)

@@ -66,6 +66,20 @@ def test_changes_reach_an_index_that_is_loaded_and_load_none(
     assert rows.loads == ["a"]
 
 
+def test_a_small_scope_forgets_what_is_stored_no_more(
+    registry: Build, rows: Any, clustered: Callable[..., Any]
+) -> None:
+    vectors = clustered(20)
+    rows.put("a", range(20), vectors)
+    indexes = registry()
+    indexes.reconcile("a")  # not loaded: nothing to do
+    assert seqs_of(indexes.search("a", vectors[7], 1)) == [7]
+    rows.delete("a", [7])
+    indexes.reconcile("a")
+    assert sorted(seqs_of(indexes.search("a", vectors[7], 20))) == [n for n in range(20) if n != 7]
+    assert rows.loads == ["a"]
+
+
 def test_the_least_recently_used_scope_leaves_when_the_bytes_are_used_up(
     registry: Build, rows: Any, clustered: Callable[..., Any]
 ) -> None:
@@ -276,6 +290,22 @@ class TestWithFiles:
         assert stored[4].astype(np.float16).tobytes() in content
         assert stored[3].astype(np.float16).tobytes() not in content
         assert 3 not in seqs_of(indexes.search("a", stored[3], 1_000))
+
+    def test_what_is_stored_no_more_leaves_the_index_and_the_file_without_being_named(
+        self, registry: Build, rows: Any, stored: Any, clustered: Callable[..., Any], tmp_path: Path
+    ) -> None:
+        indexes = self.started(registry, tmp_path, stored[0])
+        newer = clustered(2, seed=9)
+        rows.put("a", [1_500, 1_501], newer)
+        indexes.add("a", np.array([1_500, 1_501]), newer)
+        rows.delete("a", [3, 1_500])
+        loads = len(rows.loads)
+        indexes.reconcile("a")
+        assert list(tmp_path.iterdir()) == []
+        found = set(seqs_of(indexes.search("a", stored[3], 2_000)))
+        assert {3, 1_500} & found == set()
+        assert {4, 1_501} <= found
+        assert len(rows.loads) == loads  # nothing was built again
 
     def test_a_dropped_scope_leaves_nothing(self, registry: Build, rows: Any, stored: Any, tmp_path: Path) -> None:
         indexes = self.started(registry, tmp_path, stored[0])

@@ -21,7 +21,6 @@ __all__ = ["Likeness", "Near", "near_to"]
 _CANDIDATES = 5
 _VALUE_COPIES = 10
 _SIMILAR = 0.35  # share of a draft's information that a memory must hold to be worth comparing
-_NEAR = 0.9  # cosine from which on a memory may say the same; of the built-in model, stricter for others
 _ALIKE = 0.6  # share of the shorter text's words that the other must hold
 _LEAST_SHARED = 2
 _POOL = 15  # rows that are looked at for a draft: it is the nearest that matter, and there are five drafts a batch
@@ -91,16 +90,16 @@ async def near_to(store: Store, finder: Finder, scope: Scope, draft: MemoryDraft
         postings=_POSTINGS if is_grown else POSTINGS_BUDGET,
         pool=_POOL,
     )
-    similar = [hit.item for hit in found.hits if _concerns(hit, draft, likeness)]
+    similar = [hit.item for hit in found.hits if _concerns(hit, draft, likeness, finder.alike)]
     copies = await _copies_of_old_values(finder, scope, draft, rivals)
     rows = [*rivals, *ended, *similar, *copies]
     return Near(None, tuple({row.seq: row for row in rows}.values()))
 
 
-def _concerns(hit: Hit[MemoryRecord], draft: MemoryDraft, likeness: Likeness) -> bool:
+def _concerns(hit: Hit[MemoryRecord], draft: MemoryDraft, likeness: Likeness, near: float) -> bool:
     return (
         hit.legs.get("keyword", 0.0) >= _SIMILAR
-        or hit.legs.get("vector", 0.0) >= _NEAR
+        or hit.legs.get("vector", 0.0) >= near
         or likeness.alike(hit.item.content, draft.content)
     )
 

@@ -14,8 +14,8 @@ from typing import assert_never
 
 from memstrata.distill.atoms.extract_prompt import extract_system
 from memstrata.distill.atoms.items import MemoryItem, Reader, shape_of
-from memstrata.distill.atoms.pieces import Piece, halved, loads
-from memstrata.distill.atoms.transcript import Situation, transcript
+from memstrata.distill.atoms.pieces import Piece, halved, is_of_one_message, loads
+from memstrata.distill.atoms.transcript import Shown, Situation, transcript
 from memstrata.distill.calls import Aliases, CallSettings, failed, provenance
 from memstrata.distill.custom import with_custom
 from memstrata.distill.gate import readable
@@ -46,8 +46,10 @@ async def extract_with_model(chat: Chat, batch: MessageBatch, settings: CallSett
     waiting = deque(loads(batch.messages))
     while waiting:
         pieces = waiting.popleft()
-        reader = Reader(_aliases(pieces), batch.user_name, settings.mode, settings.zone)
-        asked = await _ask(chat, batch, pieces, reader, done.scene, settings)
+        aliases = _aliases(pieces)
+        shown = _shown(batch, pieces, aliases, done.scene, settings)
+        reader = Reader(aliases, batch.user_name, settings.mode, settings.zone, shown)
+        asked = await _ask(chat, batch, shown, reader, settings)
         _account(done, asked)
         match asked.outcome:
             case Items(items=items, problems=problems):
@@ -57,10 +59,14 @@ async def extract_with_model(chat: Chat, batch: MessageBatch, settings: CallSett
                 pass
             case Divisible() as outcome:
                 halves = halved(pieces)
-                if not halves:
+                if halves:
+                    done.notes.append("a part of a long message was read in halves")
+                    waiting.extendleft(reversed(halves))
+                elif asked.salvage is not None and is_of_one_message(pieces):
+                    done.notes += asked.salvage.problems
+                    _take(done, asked.salvage.items, reader)
+                else:
                     return failed(outcome, _made(done, batch, settings))
-                done.notes.append("a part of a long message was read in halves")
-                waiting.extendleft(reversed(halves))
             case Retry() | Poison() as outcome:
                 return failed(outcome, _made(done, batch, settings))
             case _:
@@ -68,15 +74,21 @@ async def extract_with_model(chat: Chat, batch: MessageBatch, settings: CallSett
     return Extraction(_united(done.drafts), done.scene, _made(done, batch, settings))
 
 
-async def _ask(
-    chat: Chat, batch: MessageBatch, pieces: Sequence[Piece], reader: Reader, scene: str, settings: CallSettings
-) -> Asked[MemoryItem]:
+def _shown(batch: MessageBatch, pieces: Sequence[Piece], aliases: Aliases, scene: str, settings: CallSettings) -> Shown:
     situation = Situation(_language(batch), batch.user_name, settings.zone, scene)
-    shown = transcript(situation, _background(batch, pieces[0].message.seq), pieces, reader.aliases)
+    said: dict[int, str] = {}
+    for piece in pieces:
+        said[piece.message.seq] = f"{said.get(piece.message.seq, '')}\n{piece.text}"
+    return Shown(transcript(situation, _background(batch, pieces[0].message.seq), pieces, aliases), said)
+
+
+async def _ask(
+    chat: Chat, batch: MessageBatch, shown: Shown, reader: Reader, settings: CallSettings
+) -> Asked[MemoryItem]:
     request = ChatRequest(
         role="extract",
         system=with_custom(extract_system(settings.mode), "l1", batch.custom),
-        messages=(ChatMessage("user", shown),),
+        messages=(ChatMessage("user", shown.transcript),),
         max_tokens=settings.max_tokens,
         timeout_seconds=settings.timeout_seconds,
     )

@@ -15,8 +15,10 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from memstrata.distill.atoms.examples import examples_of, may_be_rendered, stands_in
 from memstrata.distill.atoms.identity import names_somebody_else
 from memstrata.distill.atoms.times import read_time
+from memstrata.distill.atoms.transcript import Shown
 from memstrata.distill.calls import Aliases
 from memstrata.distill.scenes.meta import one_line
 from memstrata.distill.validate import Rejected, valid_content
@@ -130,16 +132,23 @@ class Reader:
     user_name: str
     mode: Mode
     zone: tzinfo
+    shown: Shown
 
     def fault(self, item: MemoryItem) -> str:
         """Return what makes an item unusable, in words that a model can act on; empty if nothing does."""
         if memory_type(item.type, self.mode) is None:
             return f"type must be one of {', '.join(_TYPES[self.mode])}"
-        if not self.aliases.read(named(item.sources))[0]:
+        seqs = self.aliases.read(named(item.sources))[0]
+        if not seqs:
             return "sources must hold labels of new messages, such as c1"
         content = valid_content(item.content)
         if isinstance(content, Rejected):
             return f"content: {content.reason}"
+        if self.shown.mark in content:
+            return "content holds the mark of the headers, which is no name and nobody's word"
+        examples = examples_of(self.mode)
+        if examples.is_echo(content, self.user_name, self.shown.cited(seqs), self.shown.transcript):
+            return "content repeats an example of the instructions; only what the cited messages say counts"
         if names_somebody_else(content, self.user_name):
             return (
                 "content puts a name to the user that is not the one given as `user` (what stands in brackets behind User is "
@@ -159,9 +168,10 @@ class Reader:
         if subject not in _SUBJECTS:
             notes.append("unknown subject")
             subject = "user"
-        subject_name = plain(item.subject_name) if subject != "user" else ""
-        start, end = self._time(item.start, "start", notes), self._time(item.end, "end", notes)
-        facts = {"subject": subject, "subject_name": subject_name, "value": plain(item.value)}
+        subject_name = self._said(item, "subject_name", notes) if subject != "user" else ""
+        start, end = self._time(item, "start", notes), self._time(item, "end", notes)
+        attribute, value = self._property(item, notes)
+        facts = {"subject": subject, "subject_name": subject_name, "value": value}
         if isinstance(item, WorkItem):
             facts |= self._work(item, notes)
         draft = MemoryDraft(
@@ -169,17 +179,42 @@ class Reader:
             type=kind,
             priority=item.priority,
             source_seqs=seqs,
-            scene_name=plain(item.scene),
+            scene_name=self._said(item, "scene", notes),
             applies_to=_reach(item) if kind == "instruction" else "always",
-            slot=_slot(plain(item.attribute), subject, subject_name),
+            slot=_slot(attribute, subject, subject_name),
             happened_from=start,
             happened_to=end,
             metadata={name: value for name, value in facts.items() if value},
         )
         return Draft(draft, tuple(notes))
 
-    def _time(self, value: object, name: str, notes: list[str]) -> int | None:
-        text = plain(value)
+    def _said(self, item: MemoryItem, name: str, notes: list[str]) -> str:
+        """Return a minor field, unless it is the mark of the call, or an example's that nobody said."""
+        text = plain(getattr(item, name))
+        if self.shown.mark in text:
+            notes.append(f"{name} is the mark of the headers")
+            return ""
+        if examples_of(self.mode).has(text) and not stands_in(text, item.content, self.shown.transcript):
+            notes.append(f"{name} is that of an example")
+            return ""
+        return text
+
+    def _property(self, item: MemoryItem, notes: list[str]) -> tuple[str, str]:
+        """Return attribute and value; neither if the value was not said, because it would retire what holds."""
+        value = self._said(item, "value", notes)
+        if plain(item.value) and not value:
+            return "", ""
+        if stands_in(value, item.content, self.shown.transcript) or may_be_rendered(value, item.content):
+            return plain(item.attribute), value
+        notes.append("a value that nobody said, and its attribute")
+        return "", ""
+
+    def _time(self, item: MemoryItem, name: str, notes: list[str]) -> int | None:
+        text = plain(getattr(item, name))
+        example = examples_of(self.mode).like(item.content, self.user_name) if text else None
+        if example is not None and text in example.days:
+            notes.append(f"{name} is that of an example")
+            return None
         found = read_time(text, self.zone, end=name == "end") if text else None
         if text and found is None:
             notes.append(f"{name} is no ISO 8601 time")
@@ -188,7 +223,7 @@ class Reader:
     def _work(self, item: WorkItem, notes: list[str]) -> dict[str, str]:
         facts: dict[str, str] = {}
         for name, allowed in WORK_FIELDS.items():
-            value = plain(getattr(item, name))
+            value = self._said(item, name, notes)
             value = value.casefold() if allowed else value
             if value and not self._may_be(name, value):
                 notes.append(f"{name} has no value that it may have")

@@ -16,7 +16,7 @@ from memstrata.records import Message
 from memstrata.text.graphemes import cut
 from memstrata.text.split import split
 
-__all__ = ["CALL_CHARACTERS", "PIECE_CHARACTERS", "Piece", "halved", "loads", "pieces_of"]
+__all__ = ["CALL_CHARACTERS", "PIECE_CHARACTERS", "Piece", "halved", "is_of_one_message", "loads", "pieces_of"]
 
 CALL_CHARACTERS: Final = 24_000
 PIECE_CHARACTERS: Final = 8_000
@@ -60,12 +60,17 @@ def loads(messages: Iterable[Message]) -> tuple[tuple[Piece, ...], ...]:
     return tuple(tuple(call) for call in calls if any(piece.worth for piece in call))
 
 
+def is_of_one_message(pieces: Sequence[Piece]) -> bool:
+    """Say whether what one call shows belongs to a single message."""
+    return len({piece.message.seq for piece in pieces}) == 1
+
+
 def halved(pieces: Sequence[Piece]) -> tuple[tuple[Piece, ...], ...]:
     """Return the two halves of what one call showed of a single message; nothing if there is no smaller part to try.
 
     A call over several messages is not halved here: whoever made the batch divides it between them.
     """
-    if len({piece.message.seq for piece in pieces}) != 1:
+    if not is_of_one_message(pieces):
         return ()
     middle = len(pieces) // 2
     if middle:

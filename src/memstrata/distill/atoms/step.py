@@ -77,9 +77,12 @@ class AtomsStep:
             await context.store.write(lambda r: self._nothing_left(r, lease, target))
             return None
         extraction = await self._extract(target, snapshot)
+        tries = [extraction.provenance]
         while isinstance(extraction, Divisible) and len(snapshot.messages) > 1:
             snapshot = snapshot.cut_to(snapshot.messages[: len(snapshot.messages) // 2])
             extraction = await self._extract(target, snapshot)
+            tries.append(extraction.provenance)
+        extraction = replace(extraction, provenance=sum(tries[1:], tries[0]))
         if isinstance(extraction, Divisible):
             refused = extraction
             await context.store.write(lambda r: self._park(r, lease, target, snapshot, refused, started))

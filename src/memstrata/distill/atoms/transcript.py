@@ -6,7 +6,7 @@ offset when the zone's does. A header starts with a mark that occurs in no text 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Final
@@ -20,12 +20,13 @@ from memstrata.records import Message
 from memstrata.text.graphemes import cut
 from memstrata.text.wellformed import well_formed
 
-__all__ = ["UNKNOWN_USER", "Situation", "fresh_mark", "label", "transcript"]
+__all__ = ["UNKNOWN_USER", "Shown", "Situation", "fresh_mark", "label", "transcript"]
 
 UNKNOWN_USER: Final = "unknown"
 
 _BACKGROUND_CHARACTERS = 160
 _LABEL_CHARACTERS = 80
+_MARK_LINE = "mark: "
 _SPEAKERS = {"user": "user", "assistant": "ai"}
 
 
@@ -39,6 +40,22 @@ class Situation:
     scene: str
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a call was shown: its transcript, and by message number what it holds of each new message."""
+
+    transcript: str
+    said: Mapping[int, str]
+
+    @property
+    def mark(self) -> str:
+        return self.transcript.partition("\n")[0].removeprefix(_MARK_LINE)
+
+    def cited(self, seqs: Collection[int]) -> str:
+        """Return the messages that an item rests on."""
+        return "\n".join(text for seq, text in self.said.items() if seq in seqs)
+
+
 def transcript(
     situation: Situation, background: Sequence[Message], pieces: Sequence[Piece], aliases: Aliases, mark: str = ""
 ) -> str:
@@ -47,7 +64,7 @@ def transcript(
     name, scene = label(situation.user_name), label(situation.scene)
     mark = mark or fresh_mark((name, scene, *before, *(piece.text for piece in pieces)))
     lines = [
-        f"mark: {mark}",
+        f"{_MARK_LINE}{mark}",
         f"lang: {situation.language}",
         f"user: {name or UNKNOWN_USER}",
         f"zone: {situation.zone}",

@@ -17,7 +17,7 @@ from memstrata.distill.conversation import FINAL_WORD, Conversation
 from memstrata.distill.protocol import SceneDraft, SceneRequest, SceneView, SceneWrite
 from memstrata.distill.scenes.likeness import nearest, told_in
 from memstrata.distill.scenes.meta import one_line
-from memstrata.distill.scenes.prompt import PERSONA_REQUEST, repair_text, scene_system, scene_text
+from memstrata.distill.scenes.prompt import PERSONA_REQUEST, UNTOUCHED, repair_text, scene_system, scene_text
 from memstrata.distill.validate import MAX_SCENE, MAX_SUMMARY, Rejected, valid_scene
 from memstrata.distill.workbench import BenchFile, BenchRules, Workbench
 from memstrata.llm.ask import outcome_of
@@ -107,9 +107,9 @@ class _Run:
         try:
             answer = await talk.say(scene_text(self._request, self._portion, self._aliases, new_mark(), self._zone))
             review = self._review()
-            if review.faults:
-                talk.note(*review.faults)
-                second = await talk.say(repair_text(review.faults))
+            if review.faults or self._is_untouched():
+                talk.note(*(review.faults or ("asked again: no file was written",)))
+                second = await talk.say(repair_text(review.faults) if review.faults else UNTOUCHED)
                 answer = f"{second}\n{answer}"
                 review = self._review()
         except CallFailed as failure:
@@ -124,6 +124,10 @@ class _Run:
             unseen=self._unseen(review),
             provenance=talk.made(),
         )
+
+    def _is_untouched(self) -> bool:
+        """Say whether nothing was even tried: what was refused has been told as a result already."""
+        return not (self._bench.staged or self._bench.removed or self._bench.notes)
 
     def _review(self) -> _Review:
         """Check what lies on the bench with the one validator, and find heirs for what is to be removed."""

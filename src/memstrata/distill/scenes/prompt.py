@@ -24,10 +24,18 @@ from memstrata.distill.workbench import DELETED
 from memstrata.records import CustomPrompt, MemoryRecord, Mode
 from memstrata.text.graphemes import cut
 
-__all__ = ["PERSONA_REQUEST", "capacity_line", "repair_text", "scene_system", "scene_text"]
+__all__ = ["PERSONA_REQUEST", "UNTOUCHED", "capacity_line", "repair_text", "scene_system", "scene_text"]
 
 PERSONA_REQUEST: Final = "PERSONA_UPDATE_REQUEST"
 """The name of the block in which L2 asks for a new portrait."""
+
+UNTOUCHED: Final = (
+    "No file was written, so none of the memories is kept. An answer in words changes nothing: call the tool `write` with "
+    "`path`, `content`, `summary` and `memories` for a new text, or `edit` with `path`, `edits` and `memories` for a file "
+    "that there is, until every memory of the message above has its place. If your system has no way to call tools, answer "
+    'with nothing but a JSON list of objects of the form {"name": …, "arguments": {…}}.'
+)
+"""What is said once to a model that has not used its tools."""
 
 _FULL_TEXT_CHARACTERS = 6_000
 _FORMER_CHARACTERS = 200

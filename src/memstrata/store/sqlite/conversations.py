@@ -91,6 +91,10 @@ _PARKED_COUNT = """
 SELECT count(*) FROM sessions s JOIN parked p ON p.session_key = s.id AND p.revived = 0
 WHERE s.scope_id = ?1 AND (?2 IS NULL OR s.session_id = ?2)
 """
+_PARKED_REASON = """
+SELECT p.reason FROM sessions s JOIN parked p ON p.session_key = s.id AND p.revived = 0
+WHERE s.scope_id = ?1 AND (?2 IS NULL OR s.session_id = ?2) ORDER BY p.parked_at DESC, p.message_seq DESC LIMIT 1
+"""
 # `+` keeps the planner from walking the whole scope where single rows are asked for.
 _BY_SEQ = f"""
 SELECT {_COLUMNS} FROM {_FROM} WHERE +m.scope_id = ? AND m.seq IN (SELECT value FROM json_each(?)) ORDER BY m.seq
@@ -199,6 +203,10 @@ class SqliteConversations:
 
     def parked_count(self, scope: Scope, session_id: str | None) -> int:
         return int(query(self._db, _PARKED_COUNT, (self._scopes.find(scope), session_id))[0][0])
+
+    def parked_reason(self, scope: Scope, session_id: str | None) -> str:
+        rows = query(self._db, _PARKED_REASON, (self._scopes.find(scope), session_id))
+        return str(rows[0][0]) if rows else ""
 
     def pending_sessions(self, scope: Scope, session_id: str | None) -> tuple[SessionTarget, ...]:
         rows = query(self._db, _PENDING, (self._scopes.find(scope), session_id))

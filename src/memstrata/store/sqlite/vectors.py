@@ -38,6 +38,7 @@ FROM {table} WHERE scope_id = ?1 AND model_id = ?2
 
 _MODEL = "SELECT id FROM vector_models WHERE name = ? AND dimensions = ?"
 _ADD_MODEL = "INSERT INTO vector_models (name, dimensions) VALUES (?, ?)"
+_AGENT_SCOPES = "SELECT id FROM scopes WHERE instance = ? AND 'chat_memory-' || team || '-' || agent = ?"
 _NEWEST = "SELECT seq FROM sqlite_sequence WHERE name = ?"
 
 
@@ -88,6 +89,10 @@ class SqliteVectors:
     def scope_key(self, kind: VectorKind, scope: Scope) -> str | None:
         number = self._scopes.find(scope)
         return None if number is None else f"{kind}:{number}"
+
+    def agent_keys(self, kind: VectorKind, instance: str, chat_memory_id: str) -> tuple[str, ...]:
+        rows = query(self._db, _AGENT_SCOPES, (instance, chat_memory_id))
+        return tuple(f"{kind}:{number}" for (number,) in rows)
 
     def missing(self, kind: VectorKind, model: int, after_seq: int, limit: int) -> tuple[VectorText, ...]:
         rows = query(self._db, _missing(kind), (model, after_seq, limit))

@@ -17,6 +17,8 @@ from memstrata.distill.atoms.identity import names_somebody_else
         "用户Lina每周四冻结合并",
         "The user Lina owns the release",
         "ユーザー（リナ）は京都に住む",
+        "User (3f2a) likes tea",
+        "用户（#9c0e）喜欢喝茶",
     ],
 )
 @pytest.mark.parametrize("user_name", ["Arun", ""])
@@ -36,6 +38,8 @@ def test_another_name_for_the_user_is_found(content: str, user_name: str) -> Non
         "用户的同事Lina负责发布",
         "用户喜欢 (尤其周末) 爬山",
         "User (since 2021) works at Meridian",
+        "User (2021) works at Meridian",
+        "User (fade) is the name of a colour",
         "用户ID是42，用户API很慢",
         "The user iPad stand is blue",
     ],

@@ -10,6 +10,7 @@ import pytest
 
 from memstrata.distill.atoms.extract_prompt import extract_system
 from memstrata.distill.atoms.items import MemoryItem, Reader, WorkItem, shape_of
+from memstrata.distill.atoms.transcript import Shown
 from memstrata.distill.calls import Aliases
 from memstrata.llm.shape import fit
 from memstrata.records import Mode
@@ -17,8 +18,10 @@ from memstrata.records import Mode
 GOOD: dict[str, Any] = {"content": "User (Arun) likes tea", "type": "persona", "priority": 70, "sources": ["c1"]}
 
 
-def reader(mode: Mode = "chat", user_name: str = "Arun") -> Reader:
-    return Reader(Aliases("c", (41, 42)), user_name, mode, ZoneInfo("Asia/Shanghai"))
+def reader(mode: Mode = "chat", user_name: str = "Arun", *said: str) -> Reader:
+    """Return the reader of a call that was shown what was said, as the messages c1, c2 …"""
+    shown = Shown("\n".join(("mark: a3f2", f"user: {user_name}", *said)), dict(enumerate(said, 41)))
+    return Reader(Aliases("c", (41, 42)), user_name, mode, ZoneInfo("Asia/Shanghai"), shown)
 
 
 def read(given: dict[str, Any], mode: Mode = "chat") -> MemoryItem:
@@ -88,7 +91,7 @@ def test_only_an_instruction_has_a_reach_and_in_doubt_the_narrowest(kind: str, s
 
 
 def test_what_changes_has_a_slot_of_its_own_subject() -> None:
-    own = reader().draft(read({"attribute": "Job Title", "value": "nurse"})).draft
+    own = reader("chat", "Arun", "I am a nurse").draft(read({"attribute": "Job Title", "value": "nurse"})).draft
     other = (
         reader().draft(read({"subject": "person", "subject_name": "Ida", "attribute": "job_title", "value": 7})).draft
     )
@@ -116,7 +119,7 @@ def test_work_fields_are_kept_if_they_have_a_value_that_there_is() -> None:
         "type": "work_task", "subject": "project", "owner": "Tom", "deadline": "2026-03-13", "status": "Doing",
         "method_type": "magic", "artifact_ref": "EXP-41",
     }  # fmt: skip
-    made = reader("work").draft(read(given, "work"))
+    made = reader("work", "Arun", "Tom has EXP-41").draft(read(given, "work"))
     assert made.draft.metadata == {
         "subject": "project", "owner": "Tom", "deadline": "2026-03-13", "status": "doing", "artifact_ref": "EXP-41",
     }  # fmt: skip
@@ -130,6 +133,106 @@ def test_an_example_of_the_prompt_that_comes_back_is_refused(mode: Mode, count: 
     fitted = fit(examples, shape_of(reader(mode)))
     assert len(examples) == count
     assert fitted.items == ()
+
+
+EXAMPLE = {"content": "User (Arun) lives in Kiel; moved there on 2026-03-06 with the help of sister Ida.", "value": "Kiel",
+           "attribute": "residence", "start": "2026-03-06", "end": "2026-03-06"}  # fmt: skip
+
+
+def faults(given: dict[str, Any], *said: str, mode: Mode = "chat") -> str:
+    return "".join(fit([{**GOOD, **given}], shape_of(reader(mode, "Arun", *said))).problems)
+
+
+@pytest.mark.parametrize(
+    ("mode", "content", "said"),
+    [
+        ("chat", EXAMPLE["content"], "I like the smell of rain."),
+        ("chat", "User (Arun) lives in Kiel.", "I like the smell of rain."),
+        ("chat", "User (Arun) has a sister in Kiel.", "My sister likes the smell of rain."),
+        ("chat", "Arun's team freezes merges on Thursdays.", "I like the smell of rain."),
+        ("chat", "用户（Arun）对头孢过敏。", "我对青霉素过敏。"),
+        ("work", "Tom moves the export to the queue.", "The cache is warmed every night."),
+    ],
+)
+def test_an_example_that_nobody_said_is_refused_under_any_name_of_the_user(mode: Mode, content: str, said: str) -> None:
+    given = {"content": content, "type": "persona" if mode == "chat" else "work_fact"}
+    assert "repeats an example" in faults(given, said, mode=mode)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (EXAMPLE["content"], "My sister Ida helped me to move to Kiel, now I live there"),
+        ("User (Arun) lives in Kiel.", "I have been living in kiel for years"),
+        ("User (Arun) lives with a sister.", "my sis and me share a flat"),
+        ("Arun's team freezes merges on Thursdays.", "merges are frozen from Thursday on, says my team"),
+        ("The assistant writes to User (Arun) without exclamation marks.", "less shouting please"),
+        ("用户（Arun）对头孢过敏。", "医生说我头孢过敏"),
+    ],
+)
+def test_what_a_cited_message_says_is_kept_though_an_example_says_it_too(content: str, said: str) -> None:
+    assert faults({"content": content}, said) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "content", "said"),
+    [("Kiel", "User (Arun) likes tea", "I like tea"), ("pilot", "User (Arun) likes tea", "I like tea"),
+     ("Kiel", "用户（Arun）喜欢喝茶", "我喜欢喝茶")],
+)  # fmt: skip
+def test_a_value_that_nobody_said_is_left_out_with_its_attribute(value: str, content: str, said: str) -> None:
+    item = read({"content": content, "attribute": "residence", "value": value})
+    made = reader("chat", "Arun", said).draft(item)
+    assert (made.draft.slot, made.draft.metadata) == ("", {"subject": "user"})
+    assert len(made.notes) == 1
+    assert value not in str(made.notes)
+
+
+@pytest.mark.parametrize(
+    ("value", "content", "said"),
+    [
+        ("vegetarian", "User (Arun) is a vegetarian", "I eat no meat"),
+        ("Software Engineer", "User (Arun) builds engines", "I work in software engineering"),
+        ("ＫＩＥＬ", "User (Arun) moved", "I moved to Kiel"),
+        ("7", "User (Arun) has a cat", "seven cats"),
+        ("yes", "User (Arun) smokes", "I smoke"),
+        ("vegetarian", "用户（Arun）不吃肉", "我不吃肉"),
+        ("杭州", "用户（Arun）搬到了杭州", "我搬家了"),
+    ],
+)
+def test_a_value_that_was_said_in_any_form_is_kept(value: str, content: str, said: str) -> None:
+    item = read({"content": content, "attribute": "thing", "value": value})
+    made = reader("chat", "Arun", said).draft(item)
+    assert (made.draft.slot, made.draft.metadata["value"], made.notes) == ("thing", item.value, ())
+
+
+def test_names_and_scenes_of_examples_are_left_out_unless_they_were_said() -> None:
+    given = {"subject": "person", "subject_name": "Nadia", "scene": "Release planning"}
+    made = reader("chat", "Arun", "I like tea").draft(read(given))
+    assert (made.draft.metadata, made.draft.scene_name) == ({"subject": "person"}, "")
+    assert made.notes == ("subject_name is that of an example", "scene is that of an example")
+    said = reader("chat", "Arun", "Nadia plans the release").draft(read(given))
+    assert (said.draft.metadata["subject_name"], said.draft.scene_name) == ("Nadia", "Release planning")
+
+
+def test_the_day_of_an_example_is_none_of_a_memory_that_repeats_it() -> None:
+    said = "My sister Ida helped me to move to Kiel, now I live there"
+    made = reader("chat", "Arun", said).draft(read_shown(EXAMPLE, said))
+    assert (made.draft.happened_from, made.draft.happened_to, made.draft.slot) == (None, None, "residence")
+    own = reader("chat", "Arun", said).draft(read_shown({**EXAMPLE, "start": "2026-11-27", "end": ""}, said))
+    assert own.draft.happened_from is not None
+
+
+def read_shown(given: dict[str, Any], *said: str) -> MemoryItem:
+    (item,) = fit([{**GOOD, **given}], shape_of(reader("chat", "Arun", *said))).items
+    return item
+
+
+def test_the_mark_of_the_call_is_nobodys_name() -> None:
+    assert "mark of the headers" in fault({"content": "User (a3f2) likes tea"})
+    assert "mark of the headers" in fault({"content": "Team #a3f2 likes tea"})
+    made = reader().draft(read({"scene": "a3f2", "subject": "person", "subject_name": "#a3f2", "value": "a3f2"}))
+    assert (made.draft.scene_name, made.draft.metadata) == ("", {"subject": "person"})
+    assert made.notes == tuple(f"{name} is the mark of the headers" for name in ("subject_name", "value", "scene"))
 
 
 @pytest.mark.parametrize(("mode", "item"), [("chat", MemoryItem), ("work", WorkItem)])

@@ -14,8 +14,8 @@ from memstrata.distill.atoms.resolve_prompt import RESOLVE_SYSTEM
 from memstrata.distill.atoms.transcript import Situation, fresh_mark, transcript
 from memstrata.distill.calls import Aliases
 from memstrata.distill.protocol import MessageBatch
-from memstrata.text.tokens import count_tokens
 from memstrata.records import Message
+from memstrata.text.tokens import count_tokens
 
 BatchOf = Callable[..., MessageBatch]
 

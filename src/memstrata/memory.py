@@ -654,7 +654,7 @@ class Memory:
 
         deletion = await self._store.write(both)
         self._engine.wake()
-        pass
+        await self._meaning.forget(scope)
         return deletion
 
     def _vectorized(self, step: Handler) -> Handler:

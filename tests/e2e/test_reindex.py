@@ -91,3 +91,14 @@ def test_the_running_server_is_followed(filled: Shell) -> None:
         finally:
             process.terminate()
             process.communicate(timeout=60)
+
+
+def test_the_doctor_names_the_embedder_and_what_is_missing_for_it(memstrata: Shell) -> None:
+    with endpoint() as server:
+        well = memstrata("doctor", *DATA, "--port", "0", "--json", env=embedding(server)).json
+        half = memstrata("doctor", *DATA, "--port", "0", "--json", env=embedding(server, ""))
+        assert server.requests == []
+    [check] = [check for check in well["checks"] if "small" in check["text"]]
+    assert check["state"] == "ok"
+    assert half.code == 3
+    assert "name is missing" in half.out

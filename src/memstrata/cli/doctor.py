@@ -31,6 +31,7 @@ from memstrata.settings import FILE_NAME, Settings, load_settings, unknown_varia
 from memstrata.store.sqlite.connection import open_reader, query
 from memstrata.store.sqlite.errors import translated
 from memstrata.store.sqlite.store import DATABASE_NAME
+from memstrata.vectors.factory import embedder_of
 
 __all__ = ["Check", "doctor", "examine"]
 
@@ -72,9 +73,18 @@ def examine(place: Place, port: int | None) -> Iterator[Check]:
     yield _port(settings)
     yield _database(settings.data_dir)
     yield _distiller(settings)
-    unused = settings.embedding.provider != "none"
-    text = say("doctor.embedder.unused" if unused else "doctor.embedder.none")
-    yield Check("doctor.embedder", "warning" if unused else "ok", text)
+    yield _embedder(settings)
+
+
+def _embedder(settings: Settings) -> Check:
+    """Look whether the embedder can be made, and ask it nothing: a model of gigabytes would be loaded for it."""
+    try:
+        embedder = embedder_of(settings.embedding, SystemClock())
+    except Misconfigured as error:
+        return Check("doctor.embedder", "failed", str(error))
+    if embedder is None:
+        return Check("doctor.embedder", "ok", say("doctor.embedder.none"))
+    return Check("doctor.embedder", "ok", say("doctor.embedder.there", embedder=embedder.name))
 
 
 def _python(version: tuple[int, ...]) -> Check:

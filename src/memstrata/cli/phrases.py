@@ -310,7 +310,7 @@ _DOCTOR: Mapping[str, tuple[str, str]] = {
     "doctor.distiller": ("distiller", "提炼"),
     "doctor.embedder": ("embedder", "向量"),
     "doctor.embedder.none": ("none needed: searching by keyword", "不需要：按关键词搜索"),
-    "doctor.embedder.unused": ("configured; this version searches by keyword only", "已配置；此版本只按关键词搜索"),
+    "doctor.embedder.there": ("{embedder}: searching by words and meaning", "{embedder}：按关键词和语义搜索"),
     "doctor.well": ("all is well", "一切正常"),
     "doctor.unwell": ("{number} to mend, marked ✗", "有 {number} 处需要处理，见 ✗"),
 }

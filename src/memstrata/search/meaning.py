@@ -128,7 +128,11 @@ class Meaning:
             return
         async with self._backfill.changing:
             for key in keys:
-                await asyncio.to_thread(registry.reconcile, key)
+                try:
+                    await asyncio.to_thread(registry.reconcile, key)
+                except MemstrataError as error:  # the deletion is done; an index that cannot be mended must not stay
+                    _LOG.warning("an index was dropped after a deletion: %s", type(error).__name__)
+                    await asyncio.to_thread(registry.drop, key)
 
     async def settled(self) -> None:
         """Wait until every row that is there has its vector, or the embedder fails."""

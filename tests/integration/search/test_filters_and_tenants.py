@@ -9,9 +9,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from memstrata.errors import Unavailable
 from memstrata.memory import Memory, MessageInput
 from memstrata.records import MemoryRecord, NewMemory, Scope
 from memstrata.search import MEMORIES, Finder, Meaning
@@ -20,6 +22,7 @@ from memstrata.search.vector import VectorLeg, calibration_of
 from memstrata.settings import EmbeddingSettings, RecallSettings
 from memstrata.store.protocol import MemoryFilter, Repositories
 from memstrata.store.sqlite.store import SqliteStore
+from memstrata.store.sqlite.vectors import SqliteVectorRows
 from memstrata.testing import FakeClock, HashEmbedder
 from memstrata.vectors.index_folder import IndexFolder
 from memstrata.vectors.registry import IndexRegistry
@@ -248,6 +251,36 @@ async def test_a_deletion_takes_the_index_file_that_held_the_row(
         file.write_bytes(b"of large scopes only, so this stands for one")
         await memory.delete_messages(scope, session_ids=["secret"])
         assert not file.exists()
+
+
+async def test_an_index_that_cannot_be_compared_with_the_store_after_a_deletion_is_dropped(
+    store: SqliteStore, scope: Scope, clock: FakeClock, new_memory: Build
+) -> None:
+    """The deletion itself has been committed, so it is no failure; the index is loaded anew by the next search."""
+
+    class Unreadable(SqliteVectorRows):
+        def seqs(self, scope_key: str) -> Any:
+            raise Unavailable("reading took too long")
+
+    rows = await keep(store, scope, [new_memory("honey tea"), new_memory("honey with mint")])
+    settings = EmbeddingSettings()
+    meaning = Meaning(
+        HashEmbedder(64), store, lambda model: Unreadable(store.file, model), settings, clock, store.folder
+    )
+    running = asyncio.create_task(meaning.run())
+    try:
+        await meaning.settled()
+        finder = Finder(store, clock, UTC, RecallSettings(strategy="embedding"), meaning)
+        assert len((await finder.find(MEMORIES, scope, "honey", MemoryFilter(), 5)).hits) == 2
+        await store.write(lambda r: r.erasure.memories(scope, [rows[0].memory_id], None))
+        await meaning.forget(scope)
+        assert (await meaning.health()).details["indexes"] == 0
+        found = await finder.find(MEMORIES, scope, "honey", MemoryFilter(), 5)
+        assert [hit.item.content for hit in found.hits] == ["honey with mint"]
+    finally:
+        meaning.stop()
+        await running
+        await meaning.close()
 
 
 async def test_a_row_that_came_after_the_snapshot_is_not_taken_for_a_deleted_one(

@@ -128,7 +128,9 @@ async def test_memories_get_vectors_when_they_are_distilled_and_when_they_are_co
 ) -> None:
     """Nobody waits for the clock: it stands still, so only the writing itself can have told of the rows."""
     async with searching() as memory:
-        await say(memory, "my sister breeds alpacas")
+        with distiller.paused("extract"):
+            await say(memory, "my sister breeds alpacas")
+            await memory.vectors_settled()
         await memory.flush(scope)
 
         async def complete() -> bool:

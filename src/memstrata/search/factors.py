@@ -7,10 +7,13 @@ from datetime import UTC, tzinfo
 
 from memstrata.clock import Instant
 from memstrata.records import MemoryRecord, Message
-from memstrata.search.prior import memory_prior
-from memstrata.search.time_words import lift, window_of
+from memstrata.search.prior import MAX_CHANGE, memory_prior
+from memstrata.search.time_words import INSIDE, lift, window_of
 
-__all__ = ["factors_for"]
+__all__ = ["SPREAD", "factors_for"]
+
+SPREAD = INSIDE * (1 + MAX_CHANGE) / (1 - MAX_CHANGE)
+"""How many times the factor of one row can be that of another."""
 
 
 def factors_for(query: str, now: Instant, zone: tzinfo = UTC) -> tuple[Callable[[MemoryRecord | Message], float], ...]:

@@ -19,7 +19,7 @@ from memstrata.errors import MemstrataError
 from memstrata.records import Found, MemoryRecord, Message, Scope
 from memstrata.search.bm25 import POSTINGS_BUDGET
 from memstrata.search.collection import Collection
-from memstrata.search.factors import factors_for
+from memstrata.search.factors import SPREAD, factors_for
 from memstrata.search.fusion import calibrated, rrf
 from memstrata.search.keyword import FLOOR, is_nonsense, keyword_leg
 from memstrata.search.leg import Leg, LegHit
@@ -81,13 +81,22 @@ class Finder:
         pool = pool or max(_POOL, _POOL_FACTOR * limit)
         factors = factors_for(query, self._clock.now(), self._zone) if weighted else ()
         leg, absent = self._leg()
-        # With another leg, or factors, a row may pass one that scores higher by its words.
-        enough = None if factors or leg else limit
+        # With another leg a row may pass any that scores higher by its words; factors lift it by so much and no more.
+        enough, spread = None if leg else limit, SPREAD if factors else 1.0
 
         async def by_words() -> Sequence[LegHit[T]]:
             return await self._store.read(
                 lambda r: keyword_leg(
-                    r, collection, scope, query, where, pool, floor=floor, enough=enough, postings=postings
+                    r,
+                    collection,
+                    scope,
+                    query,
+                    where,
+                    pool,
+                    floor=floor,
+                    enough=enough,
+                    spread=spread,
+                    postings=postings,
                 )
             )
 

@@ -45,12 +45,14 @@ def keyword_leg(
     *,
     floor: float = FLOOR,
     enough: int | None = None,
+    spread: float = 1.0,
     postings: int = POSTINGS_BUDGET,
 ) -> list[LegHit[T]]:
     """Return at most `pool` rows of the scope with words of the query, best first, none below the floor.
 
     Filters work inside the index query. With `enough`, only so many of the best different rows are wanted, and the
-    common words of the query are not looked for where they cannot change them. Equal rows come newest first. Words are
+    common words of the query are not looked for where they cannot change them, even if a row's score is afterwards
+    multiplied by up to `spread` times the factor of another. Equal rows come newest first. Words are
     looked for from the rarest on as long as their rows do not exceed `postings`.
     """
     source = collection.source(r)
@@ -75,7 +77,7 @@ def keyword_leg(
     if len(rare) < len(chosen) and sum(frequencies[term] for term in rare) <= pool:
         best = best_of(rare)
         others = attainable(frequencies.keys() - set(rare), terms, frequencies, size)
-        if others > floor and not _beyond(best, enough, others):
+        if others > floor and not _beyond(best, enough, others * spread):
             best = best_of(chosen)
     else:
         best = best_of(chosen)

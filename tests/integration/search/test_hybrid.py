@@ -166,7 +166,7 @@ async def test_text_is_found_by_its_words_before_it_has_a_vector(
 async def test_health_tells_how_many_rows_lack_a_vector(
     searching: Searching, say: Say, embedder: HashEmbedder, clock: FakeClock
 ) -> None:
-    async with searching() as memory:
+    async with searching(distills=False) as memory:
         await memory.vectors_settled()
         embedder.failing = Unavailable("down for an hour")
         await say(memory, *TALK)

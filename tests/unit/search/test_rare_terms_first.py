@@ -11,6 +11,7 @@ import pytest
 from memstrata.records import Message, Scope
 from memstrata.search.bm25 import Counted, attainable, weigh
 from memstrata.search.collection import Collection
+from memstrata.search.factors import SPREAD
 from memstrata.search.keyword import keyword_leg
 from memstrata.search.ranking import rank
 from memstrata.store.protocol import MessageFilter, Repositories
@@ -121,3 +122,17 @@ def test_no_row_reaches_what_is_attainable_however_often_it_repeats_a_term(repea
     [hit] = weigh([row], terms, frequencies, len(rows.texts), lambda message: Counted.of(index_terms(message.content)))
     assert hit.terms == {"meet", "note"}
     assert 0 < hit.score < bound
+
+
+def test_common_terms_are_looked_for_when_a_factor_could_bring_their_rows_up() -> None:
+    rows = Rows([*COMMON, *OTHERS, "Zhou keeps bees near the meeting hall", "Zhou keeps goats and bees"])
+    collection: Collection[Message, MessageFilter] = Collection(
+        "messages", lambda _: rows, lambda message: message.content
+    )
+    nothing: Repositories = None  # type: ignore[assignment]  # the collection above does not look at it
+    for spread, times in ((SPREAD, 1), (100.0, 2)):
+        rows.asked.clear()
+        keyword_leg(
+            nothing, collection, SCOPE, "meeting with Zhou who keeps bees", ANYTHING, 50, enough=2, spread=spread
+        )
+        assert len(rows.asked) == times

@@ -109,11 +109,15 @@ class IndexRegistry:
         while True:
             entry = self._entry(scope_key)
             with entry.lock:
+                is_new = entry.index is None
                 index = self._load(scope_key, entry) if entry.index is None else entry.index
                 partial = entry.partial
                 if partial:
                     self._build(scope_key, entry)
-            self._evict(scope_key)
+            if (
+                is_new
+            ):  # adding up a thousand scopes takes milliseconds; rows that are added are counted with the next load
+                self._evict(scope_key)
             hits = index.search(query, limit, allowed)
             if not entry.gone:
                 return Found(tuple(hits), partial)

@@ -38,6 +38,7 @@ W = TypeVar("W", MemoryFilter, MessageFilter)
 
 _POOL = 50
 _POOL_FACTOR = 10
+_POSTINGS_BESIDE = 3_000  # of common words, where meaning looks as well: what they alone would find, it finds sooner
 _SHARE = 0.8  # of what a caller can wait, that the embedder may take
 
 
@@ -83,6 +84,7 @@ class Finder:
         leg, absent = self._leg()
         # With another leg a row may pass any that scores higher by its words; factors lift it by so much and no more.
         enough, spread = None if leg else limit, SPREAD if factors else 1.0
+        postings = min(postings, _POSTINGS_BESIDE) if leg else postings
 
         async def by_words() -> Sequence[LegHit[T]]:
             return await self._store.read(

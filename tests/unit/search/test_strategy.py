@@ -158,3 +158,20 @@ async def test_a_draft_is_compared_with_what_its_models_calibration_calls_alike(
         assert [row.content for row in near.rows] == ["my sister breeds alpacas"]
         far = await near_to(store, finder, scope, MemoryDraft("my ferry", "episodic", 80, (1,)), likeness)
         assert far.rows == ()
+
+
+@pytest.mark.parametrize(("embedder", "most"), [(None, 10_000), (HashEmbedder(64), 3_000)])
+async def test_beside_the_vector_leg_common_words_are_looked_for_less(
+    opened: Opened, scope: Scope, monkeypatch: pytest.MonkeyPatch, embedder: HashEmbedder | None, most: int
+) -> None:
+    asked: list[int] = []
+
+    def noted(*args: Any, postings: int, **given: Any) -> list[Any]:
+        asked.append(postings)
+        return []
+
+    monkeypatch.setattr("memstrata.search.finder.keyword_leg", noted)
+    async with opened(embedder) as finder:
+        await finder.find(MEMORIES, scope, "when does the ferry leave", MemoryFilter(), 5)
+
+    assert asked == [most]

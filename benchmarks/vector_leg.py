@@ -25,7 +25,8 @@ from memstrata.records import Scope
 from memstrata.search.collection import MEMORIES
 from memstrata.search.meaning import INDEX_FOLDER
 from memstrata.search.vector import VectorLeg, calibration_of
-from memstrata.store.protocol import MemoryFilter, Repositories
+from memstrata.store.protocol import Repositories
+from memstrata.store.shapes import MemoryFilter
 from memstrata.store.sqlite.store import SqliteStore
 from memstrata.vectors.registry import IndexRegistry
 

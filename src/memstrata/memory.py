@@ -70,8 +70,9 @@ from memstrata.schedule import Arming, Engine, Handler, Housekeeping, PolicyPlan
 from memstrata.search import MAX_NEIGHBOURS, MEMORIES, MESSAGES, Finder, Meaning, with_neighbours
 from memstrata.settings import Settings, load_settings
 from memstrata.store.mirror import Mirror
-from memstrata.store.protocol import Coverage, MemoryFilter, MessageFilter, Repositories, VectorKind
+from memstrata.store.protocol import Repositories
 from memstrata.store.rebuild import RebuildReport, rebuild_from_files
+from memstrata.store.shapes import Coverage, MemoryFilter, MessageFilter, VectorKind
 from memstrata.store.sqlite.store import SqliteStore
 from memstrata.text.analyser import index_terms
 from memstrata.text.language import main_language

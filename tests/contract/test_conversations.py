@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from memstrata.records import Neighbours, NewMessage, Scope, SessionTarget
-from memstrata.store.protocol import MessageFilter, Repositories, Store
+from memstrata.store.protocol import Repositories, Store
+from memstrata.store.shapes import MessageFilter
 
 Build = Callable[..., NewMessage]
 ALL = MessageFilter()

@@ -22,7 +22,8 @@ from memstrata.records import (
     Scope,
     SessionTarget,
 )
-from memstrata.store.protocol import MemoryFilter, MessageFilter, Repositories, StaleFile, Store
+from memstrata.store.protocol import Repositories, Store
+from memstrata.store.shapes import MemoryFilter, MessageFilter, StaleFile
 
 WORDS = ["plum", "mango", "kiwi", "corn", "drink"]  # words that are their own stems
 

@@ -24,7 +24,8 @@ from memstrata.records import (
     Target,
     Usage,
 )
-from memstrata.store.protocol import GenerationFilter, Repositories, RowName, Store
+from memstrata.store.protocol import Repositories, Store
+from memstrata.store.shapes import GenerationFilter, RowName
 
 MADE = Provenance("gpt", "work", PromptRef("mp-1", 3, "team", "ab12"), Usage(10, 5, 2, 1), ("one line refused",))
 RUN = RunRecord("l1", "items", 1, 1, 1, 0, "model", 900, 1_000, provenance=MADE)

@@ -24,7 +24,8 @@ from memstrata.records import (
     Scope,
     SessionTarget,
 )
-from memstrata.store.protocol import MemoryFilter, MessageFilter, Repositories, Store
+from memstrata.store.protocol import Repositories, Store
+from memstrata.store.shapes import MemoryFilter, MessageFilter
 
 MESSAGES = MessageFilter()
 MEMORIES = MemoryFilter()

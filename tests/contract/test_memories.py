@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from memstrata.records import MemoryRecord, NewMemory, NewMessage, Scope
-from memstrata.store.protocol import MemoryFilter, Repositories, Store
+from memstrata.store.protocol import Repositories, Store
+from memstrata.store.shapes import MemoryFilter
 
 Build = Callable[..., NewMemory]
 ALL = MemoryFilter()

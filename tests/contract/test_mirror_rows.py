@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from memstrata.records import NewDocument, NewMemory, NewMessage, RunRecord, Scope
-from memstrata.store.protocol import MirroredProgress, Repositories, StaleFile, Store
+from memstrata.store.protocol import Repositories, Store
+from memstrata.store.shapes import MirroredProgress, StaleFile
 
 DAY = 86_400_000
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from memstrata.records import Message, NewMessage, Scope, SessionTarget
-from memstrata.store.protocol import Repositories, SessionProgress, Store
+from memstrata.store.protocol import Repositories, Store
+from memstrata.store.shapes import SessionProgress
 
 Build = Callable[..., NewMessage]
 

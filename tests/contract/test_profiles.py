@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from memstrata.records import PERSONA_PATH, MemoryRecord, NewDocument, NewMemory, NewMessage, Profile, Scope
-from memstrata.store.protocol import ProfileState, Repositories, Store
+from memstrata.store.protocol import Repositories, Store
+from memstrata.store.shapes import ProfileState
 
 Build = Callable[..., NewDocument]
 

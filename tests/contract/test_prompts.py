@@ -14,7 +14,8 @@ from memstrata.records import (
     PromptSettingChange,
     PromptTarget,
 )
-from memstrata.store.protocol import PromptFilter, Store
+from memstrata.store.protocol import Store
+from memstrata.store.shapes import PromptFilter
 
 INSTANCE = PromptTarget("default")
 TEAM = PromptTarget("default", "home")

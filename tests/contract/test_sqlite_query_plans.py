@@ -17,7 +17,8 @@ import pytest
 
 from memstrata.memory import Memory, MessageInput
 from memstrata.records import NewDocument, NewMessage, Poison, Scope, Spending, SpendKey, Usage
-from memstrata.store.protocol import MemoryFilter, PromptFilter, Store
+from memstrata.store.protocol import Store
+from memstrata.store.shapes import MemoryFilter, PromptFilter
 from memstrata.store.sqlite import (
     conversations,
     erasure,

@@ -7,7 +7,7 @@ import re
 import apsw
 import pytest
 
-from memstrata.store.protocol import VectorKind
+from memstrata.store.shapes import VectorKind
 from memstrata.store.sqlite import vectors
 from memstrata.store.sqlite.store import SqliteStore
 

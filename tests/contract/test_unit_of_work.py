@@ -10,7 +10,8 @@ import pytest
 
 from memstrata.errors import Conflict, Unavailable
 from memstrata.records import NewMemory, NewMessage, Profile, Scope
-from memstrata.store.protocol import MessageFilter, Repositories, Store
+from memstrata.store.protocol import Repositories, Store
+from memstrata.store.shapes import MessageFilter
 
 ALL = MessageFilter()
 PATIENCE = 20.0  # seconds that a thread waits for another before the test fails

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from memstrata.records import MemoryRecord, NewMemory, NewMessage, Scope
-from memstrata.store.protocol import Coverage, MemoryFilter, MessageFilter, Repositories, Store, VectorKind
+from memstrata.store.protocol import Repositories, Store
+from memstrata.store.shapes import Coverage, MemoryFilter, MessageFilter, VectorKind
 
 HALF = b"\x00\x3c\x00\x00"  # float16: 1.0, 0.0
 

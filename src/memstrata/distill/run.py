@@ -19,7 +19,8 @@ from memstrata.distill.validate import Rejected
 from memstrata.records import JobKind, Lease, ProfileScope, Scope
 from memstrata.search import Finder
 from memstrata.settings import PipelineSettings
-from memstrata.store.protocol import ProfileState, SessionProgress, Store
+from memstrata.store.protocol import Store
+from memstrata.store.shapes import ProfileState, SessionProgress
 
 __all__ = ["Planner", "StepContext", "log_rejected", "name_of_user"]
 

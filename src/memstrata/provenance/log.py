@@ -16,7 +16,8 @@ from memstrata.provenance.log_ids import GenerationStatus, next_cursor, parse_lo
 from memstrata.provenance.record import GenerationRecord, describe, names_of
 from memstrata.provenance.window import window
 from memstrata.records import Layer, OutputAction
-from memstrata.store.protocol import GenerationFilter, Repositories, Store
+from memstrata.store.protocol import Repositories, Store
+from memstrata.store.shapes import GenerationFilter
 
 __all__ = ["GenerationLog", "GenerationPage"]
 

@@ -25,7 +25,8 @@ from memstrata.records import (
     PromptTarget,
     check_id,
 )
-from memstrata.store.protocol import PromptFilter, Repositories, Store
+from memstrata.store.protocol import Repositories, Store
+from memstrata.store.shapes import PromptFilter
 from memstrata.text.wellformed import well_formed
 
 __all__ = ["DeletedPrompts", "PromptBook"]

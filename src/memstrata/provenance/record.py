@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from memstrata.provenance.log_ids import GenerationStatus, LogId, status_of
 from memstrata.records import Generation, Layer, OutputAction, PromptRef, RunOutput
 from memstrata.store.evidence import BELOW, EvidenceLayer, rows_of
-from memstrata.store.protocol import Generations, RowName
+from memstrata.store.protocol import Generations
+from memstrata.store.shapes import RowName
 
 __all__ = ["GenerationRecord", "GenerationStatus", "Names", "OutputRecord", "RowRef", "describe", "names_of"]
 

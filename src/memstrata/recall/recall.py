@@ -18,7 +18,8 @@ from memstrata.recall.render import UNLIMITED, render_memories, render_profile
 from memstrata.records import PERSONA_PATH, Document, Found, MemoryRecord, ProfileScope, Recall, Scope
 from memstrata.search import MEMORIES, Finder
 from memstrata.settings import RecallSettings
-from memstrata.store.protocol import MemoryFilter, Store
+from memstrata.store.protocol import Store
+from memstrata.store.shapes import MemoryFilter
 from memstrata.text.markers import strip_injected
 from memstrata.text.tokens import count_tokens
 from memstrata.text.wellformed import well_formed

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from memstrata.clock import Instant
 from memstrata.schedule.policy import l1_due, l2_due, l3_reason, next_warmup
 from memstrata.settings import PipelineSettings
-from memstrata.store.protocol import ProfileState, SessionProgress
+from memstrata.store.shapes import ProfileState, SessionProgress
 
 __all__ = ["PolicyPlanner"]
 

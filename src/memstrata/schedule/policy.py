@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from memstrata.clock import Instant, milliseconds
 from memstrata.settings import PipelineSettings
-from memstrata.store.protocol import ProfileState, SessionProgress
+from memstrata.store.shapes import ProfileState, SessionProgress
 
 __all__ = ["Due", "deferred_due", "l1_due", "l1_threshold", "l2_due", "l3_reason", "next_warmup", "retry_due"]
 

@@ -16,7 +16,8 @@ from memstrata.errors import MemstrataError
 from memstrata.records import ComponentHealth
 from memstrata.search.interruptible import Interruptible
 from memstrata.search.passages import passage_vectors
-from memstrata.store.protocol import Coverage, Store, VectorKind, VectorText
+from memstrata.store.protocol import Store
+from memstrata.store.shapes import Coverage, VectorKind, VectorText
 from memstrata.vectors.protocol import Embedder
 from memstrata.vectors.registry import IndexRegistry
 

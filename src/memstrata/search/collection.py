@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from memstrata.records import MemoryRecord, Message, Scope
-from memstrata.store.protocol import MemoryFilter, MessageFilter, Repositories, VectorKind
+from memstrata.store.protocol import Repositories
+from memstrata.store.shapes import MemoryFilter, MessageFilter, VectorKind
 
 __all__ = ["MEMORIES", "MESSAGES", "Collection", "KeywordSource"]
 

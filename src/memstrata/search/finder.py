@@ -27,7 +27,8 @@ from memstrata.search.meaning import Meaning
 from memstrata.search.ranking import rank
 from memstrata.search.vector import VectorLeg
 from memstrata.settings import RecallSettings
-from memstrata.store.protocol import MemoryFilter, MessageFilter, Repositories, Store
+from memstrata.store.protocol import Repositories, Store
+from memstrata.store.shapes import MemoryFilter, MessageFilter
 
 __all__ = ["Finder"]
 

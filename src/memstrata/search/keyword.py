@@ -17,7 +17,8 @@ from memstrata.search.collection import Collection, KeywordSource
 from memstrata.search.diversity import distinct, likeness
 from memstrata.search.gibberish import is_gibberish
 from memstrata.search.leg import LegHit
-from memstrata.store.protocol import MemoryFilter, MessageFilter, Repositories
+from memstrata.store.protocol import Repositories
+from memstrata.store.shapes import MemoryFilter, MessageFilter
 from memstrata.text.analyser import index_terms, query_terms
 from memstrata.text.irregular import base_form, forms
 

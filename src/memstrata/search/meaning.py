@@ -19,7 +19,8 @@ from memstrata.search.backfill import Backfill
 from memstrata.search.interruptible import Interruptible
 from memstrata.search.vector import VectorLeg, calibration_of
 from memstrata.settings import EmbeddingSettings
-from memstrata.store.protocol import Coverage, Repositories, Store, VectorKind
+from memstrata.store.protocol import Repositories, Store
+from memstrata.store.shapes import Coverage, VectorKind
 from memstrata.vectors.index_folder import IndexFolder
 from memstrata.vectors.protocol import Embedder, VectorRows
 from memstrata.vectors.registry import IndexRegistry

@@ -16,7 +16,8 @@ from memstrata.records import MemoryRecord, Message, Scope
 from memstrata.search.collection import Collection
 from memstrata.search.fusion import CosineScale
 from memstrata.search.leg import LegHit
-from memstrata.store.protocol import MemoryFilter, MessageFilter, Repositories
+from memstrata.store.protocol import Repositories
+from memstrata.store.shapes import MemoryFilter, MessageFilter
 from memstrata.text.analyser import index_terms
 from memstrata.vectors.protocol import Embedder
 from memstrata.vectors.registry import IndexRegistry

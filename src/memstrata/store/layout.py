@@ -13,7 +13,7 @@ from typing import Any
 from memstrata.clock import from_iso, to_iso
 from memstrata.ids import file_name
 from memstrata.records import Document, MemoryRecord, Message, Profile, Scope
-from memstrata.store.protocol import MirroredMemory, MirroredProgress
+from memstrata.store.shapes import MirroredMemory, MirroredProgress
 
 __all__ = [
     "DEFAULT_INSTANCE",

@@ -20,7 +20,8 @@ from memstrata.clock import Clock, day_of, from_iso, milliseconds
 from memstrata.errors import MemstrataError
 from memstrata.records import ComponentHealth
 from memstrata.store import layout
-from memstrata.store.protocol import MirroredProfile, Repositories, StaleFile, Store
+from memstrata.store.protocol import Repositories, Store
+from memstrata.store.shapes import MirroredProfile, StaleFile
 
 __all__ = ["Mirror"]
 

@@ -20,7 +20,7 @@ from memstrata.errors import Misconfigured, Unavailable
 from memstrata.memory import Memory, MessageInput
 from memstrata.records import NewMessage, Scope
 from memstrata.settings import Settings
-from memstrata.store.protocol import MessageFilter
+from memstrata.store.shapes import MessageFilter
 from memstrata.store.sqlite import connection as connections
 from memstrata.store.sqlite import store as stores
 from memstrata.store.sqlite.migrations import migrate, newest_version

@@ -12,7 +12,8 @@ import pytest
 from memstrata.records import Found, MemoryRecord, NewMemory, NewMessage, Scope
 from memstrata.search import MEMORIES, MESSAGES, Finder, Meaning
 from memstrata.settings import EmbeddingSettings, RecallSettings
-from memstrata.store.protocol import MemoryFilter, MessageFilter, Repositories
+from memstrata.store.protocol import Repositories
+from memstrata.store.shapes import MemoryFilter, MessageFilter
 from memstrata.store.sqlite.store import SqliteStore
 from memstrata.testing import FakeClock
 

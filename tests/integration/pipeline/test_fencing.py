@@ -16,7 +16,8 @@ from memstrata.records import JobKind, NewDocument, NewMemory, NewMessage, Retry
 from memstrata.schedule import Handler, PolicyPlanner
 from memstrata.search import Finder
 from memstrata.settings import PipelineSettings
-from memstrata.store.protocol import MemoryFilter, Repositories
+from memstrata.store.protocol import Repositories
+from memstrata.store.shapes import MemoryFilter
 from memstrata.store.sqlite.store import SqliteStore
 from memstrata.testing import EchoDistiller, FakeClock
 from memstrata.testing.distiller import Stage

@@ -15,7 +15,7 @@ from memstrata.errors import Unavailable
 from memstrata.memory import Memory
 from memstrata.records import Scope
 from memstrata.settings import EmbeddingSettings
-from memstrata.store.protocol import VectorKind
+from memstrata.store.shapes import VectorKind
 from memstrata.testing import EchoDistiller, FakeClock, HashEmbedder
 from memstrata.vectors.protocol import Kind, Vectors
 

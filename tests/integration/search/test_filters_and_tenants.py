@@ -20,7 +20,8 @@ from memstrata.search import MEMORIES, Finder, Meaning
 from memstrata.search.backfill import Backfill
 from memstrata.search.vector import VectorLeg, calibration_of
 from memstrata.settings import EmbeddingSettings, RecallSettings
-from memstrata.store.protocol import MemoryFilter, Repositories
+from memstrata.store.protocol import Repositories
+from memstrata.store.shapes import MemoryFilter
 from memstrata.store.sqlite.store import SqliteStore
 from memstrata.store.sqlite.vectors import SqliteVectorRows
 from memstrata.testing import FakeClock, HashEmbedder

@@ -35,7 +35,8 @@ from memstrata.records import (
     Scope,
     Usage,
 )
-from memstrata.store.protocol import GenerationFilter, Repositories
+from memstrata.store.protocol import Repositories
+from memstrata.store.shapes import GenerationFilter
 from memstrata.store.sqlite.store import SqliteStore
 
 HEADERS = {"authorization": "Bearer local", "x-tdai-service-id": "default"}

@@ -10,7 +10,7 @@ import pytest
 from memstrata.errors import Conflict, InvalidRequest, NotFound
 from memstrata.provenance import DeletedPrompts, PromptBook
 from memstrata.records import MemoryPrompt, PromptRef, PromptTarget
-from memstrata.store.protocol import PromptFilter
+from memstrata.store.shapes import PromptFilter
 from memstrata.store.sqlite.store import SqliteStore
 from memstrata.testing import FakeClock
 

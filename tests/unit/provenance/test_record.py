@@ -10,7 +10,7 @@ import pytest
 from memstrata.provenance.record import OutputRecord, RowRef, describe
 from memstrata.records import Generation, PromptRef, Provenance, RunOutput, RunRecord
 from memstrata.store.evidence import EvidenceLayer
-from memstrata.store.protocol import RowName
+from memstrata.store.shapes import RowName
 
 RUN = RunRecord("l1", "items", 1, 2, 2, 0, "model", 100, 250)
 NAMES: dict[EvidenceLayer, dict[int, RowName]] = {

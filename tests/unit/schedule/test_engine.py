@@ -23,7 +23,8 @@ from memstrata.records import (
 )
 from memstrata.schedule import Engine
 from memstrata.settings import PipelineSettings
-from memstrata.store.protocol import GenerationFilter, Repositories, Store
+from memstrata.store.protocol import Repositories, Store
+from memstrata.store.shapes import GenerationFilter
 from memstrata.testing import FakeClock
 
 T = TypeVar("T")

@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable
 from memstrata.records import RunOutcome, RunRecord, Scope
 from memstrata.schedule import Arming, Housekeeping
 from memstrata.settings import PipelineSettings
-from memstrata.store.protocol import GenerationFilter, Repositories
+from memstrata.store.protocol import Repositories
+from memstrata.store.shapes import GenerationFilter
 from memstrata.store.sqlite.store import SqliteStore
 from memstrata.testing import FakeClock
 

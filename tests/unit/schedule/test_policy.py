@@ -19,7 +19,7 @@ from memstrata.schedule.policy import (
     retry_due,
 )
 from memstrata.settings import PipelineSettings
-from memstrata.store.protocol import ProfileState, SessionProgress
+from memstrata.store.shapes import ProfileState, SessionProgress
 
 NOW = 1_000_000_000
 SECOND = 1_000

@@ -12,7 +12,8 @@ from memstrata.search.factors import factors_for
 from memstrata.search.keyword import NONSENSE_FLOOR, is_nonsense, keyword_leg
 from memstrata.search.leg import LegHit
 from memstrata.search.ranking import rank
-from memstrata.store.protocol import MessageFilter, Repositories
+from memstrata.store.protocol import Repositories
+from memstrata.store.shapes import MessageFilter
 from memstrata.text.analyser import index_terms
 
 Say = Callable[..., Message]

@@ -14,7 +14,8 @@ from memstrata.search.collection import Collection
 from memstrata.search.factors import SPREAD
 from memstrata.search.keyword import keyword_leg
 from memstrata.search.ranking import rank
-from memstrata.store.protocol import MessageFilter, Repositories
+from memstrata.store.protocol import Repositories
+from memstrata.store.shapes import MessageFilter
 from memstrata.text.analyser import index_terms, query_terms
 
 SCOPE = Scope("default", "home", "assistant", "lin")

@@ -17,7 +17,8 @@ from memstrata.records import MemoryDraft, NewMemory, Scope
 from memstrata.search import MEMORIES, Finder, Meaning
 from memstrata.search.vector import calibration_of
 from memstrata.settings import EmbeddingSettings, RecallSettings
-from memstrata.store.protocol import MemoryFilter, Repositories
+from memstrata.store.protocol import Repositories
+from memstrata.store.shapes import MemoryFilter
 from memstrata.store.sqlite.store import SqliteStore
 from memstrata.testing import FakeClock, HashEmbedder
 from memstrata.vectors.protocol import Kind, Vectors

@@ -14,7 +14,8 @@ from memstrata.records import Hit, MemoryDraft, MemoryRecord, Scope
 from memstrata.search import MEMORIES, Finder
 from memstrata.search.bm25 import POSTINGS_BUDGET
 from memstrata.search.keyword import FLOOR
-from memstrata.store.protocol import MemoryFilter, Repositories, Store
+from memstrata.store.protocol import Repositories, Store
+from memstrata.store.shapes import MemoryFilter
 
 __all__ = ["Likeness", "Near", "near_to"]
 

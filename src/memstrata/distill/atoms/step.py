@@ -34,7 +34,8 @@ from memstrata.records import (
     RunRecord,
     SessionTarget,
 )
-from memstrata.store.protocol import Repositories, SessionProgress
+from memstrata.store.protocol import Repositories
+from memstrata.store.shapes import SessionProgress
 from memstrata.text.language import main_language
 
 __all__ = ["AtomsStep"]

@@ -26,7 +26,8 @@ from memstrata.records import (
     RunOutput,
     RunRecord,
 )
-from memstrata.store.protocol import ProfileState, Repositories
+from memstrata.store.protocol import Repositories
+from memstrata.store.shapes import ProfileState
 from memstrata.text.language import main_language
 
 __all__ = ["PersonaStep"]

@@ -23,7 +23,7 @@ from memstrata.server.strict import (
     SettingList,
 )
 from memstrata.server.times import log_window
-from memstrata.store.protocol import PromptFilter
+from memstrata.store.shapes import PromptFilter
 
 __all__ = ["create", "delete", "get", "list_settings", "log", "set_prompt", "update"]
 

@@ -11,7 +11,7 @@ import apsw
 
 from memstrata.clock import Instant
 from memstrata.records import Message, Neighbours, NewMessage, Scope, SessionTarget
-from memstrata.store.protocol import MessageFilter, SessionProgress, StoredReceipt
+from memstrata.store.shapes import MessageFilter, SessionProgress, StoredReceipt
 from memstrata.store.sqlite.connection import query
 from memstrata.store.sqlite.counts import KeptCounts, RowCount
 from memstrata.store.sqlite.scopes import ScopeNumbers

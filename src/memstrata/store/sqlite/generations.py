@@ -17,7 +17,7 @@ from memstrata.clock import Instant
 from memstrata.ids import document_id
 from memstrata.records import Generation, Layer, RunOutput
 from memstrata.store.evidence import BELOW, EvidenceLayer, rows_of
-from memstrata.store.protocol import GenerationFilter, RowName
+from memstrata.store.shapes import GenerationFilter, RowName
 from memstrata.store.sqlite.connection import query
 from memstrata.store.sqlite.jobs import RUN_COLUMNS, run_from_row
 

@@ -11,7 +11,7 @@ import apsw
 
 from memstrata.clock import Instant, day_of
 from memstrata.records import MemoryRecord, Message, NewMemory, Profile, Scope
-from memstrata.store.protocol import MemoryFilter
+from memstrata.store.shapes import MemoryFilter
 from memstrata.store.sqlite.connection import query
 from memstrata.store.sqlite.counts import KeptCounts, RowCount
 from memstrata.store.sqlite.scopes import ScopeNumbers

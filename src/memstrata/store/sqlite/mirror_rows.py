@@ -8,7 +8,7 @@ import apsw
 
 from memstrata.clock import Instant
 from memstrata.records import Message, Profile, Scope
-from memstrata.store.protocol import MirroredMemory, MirroredProfile, MirroredProgress, StaleFile
+from memstrata.store.shapes import MirroredMemory, MirroredProfile, MirroredProgress, StaleFile
 from memstrata.store.sqlite.connection import query
 from memstrata.store.sqlite.memories import COLUMNS as MEMORY_COLUMNS
 from memstrata.store.sqlite.memories import memory_from_row

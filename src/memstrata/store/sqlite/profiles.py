@@ -17,7 +17,7 @@ from memstrata.records import (
     Profile,
     ProfileTarget,
 )
-from memstrata.store.protocol import ProfileState
+from memstrata.store.shapes import ProfileState
 from memstrata.store.sqlite.connection import query
 from memstrata.store.sqlite.memories import COLUMNS as MEMORY_COLUMNS
 from memstrata.store.sqlite.memories import memory_from_row

@@ -16,7 +16,7 @@ from memstrata.records import (
     PromptSettingChange,
     PromptTarget,
 )
-from memstrata.store.protocol import PromptFilter
+from memstrata.store.shapes import PromptFilter
 from memstrata.store.sqlite.connection import query
 
 __all__ = ["SqlitePrompts"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import apsw
 
 from memstrata.records import Scope
-from memstrata.store.protocol import Coverage, VectorKind, VectorText
+from memstrata.store.shapes import Coverage, VectorKind, VectorText
 from memstrata.store.sqlite.connection import open_reader, query
 from memstrata.store.sqlite.errors import translated
 from memstrata.store.sqlite.scopes import ScopeNumbers

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -595,7 +595,10 @@ class Memory:
             "distiller": self._chosen.health(),
             "embedding": await self._meaning.health(),
         }
-        well = store.state == "ok" and engine.state == "ok"
+        for task in self._tasks:
+            if (error := _failure(task)) is not None:
+                components[task.get_name()] = ComponentHealth("failed", f"stopped by {type(error).__name__}")
+        well = store.state == "ok" and engine.state == "ok" and components["pipeline"].state != "failed"
         uptime = (self._clock.now() - self._started_at) / 1000
         return Health("ok" if well else "degraded", uptime, components)
 
@@ -612,11 +615,17 @@ class Memory:
                 _LOG.info("a model is configured: %d sessions that rules had distilled are distilled again", again)
         await self._housekeeping.sweep()
         if self.settings.pipeline.enabled:
-            self._tasks.append(asyncio.create_task(self._engine.run(), name="pipeline"))
+            self._begin("pipeline", self._engine.run())
         if self.settings.mirror.enabled:
-            self._tasks.append(asyncio.create_task(self._mirror.run(), name="mirror"))
-        self._tasks.append(asyncio.create_task(self._housekeeping.run(), name="housekeeping"))
-        self._tasks.append(asyncio.create_task(self._meaning.run(), name="vectors"))
+            self._begin("mirror", self._mirror.run())
+        self._begin("housekeeping", self._housekeeping.run())
+        self._begin("embedding", self._meaning.run())
+
+    def _begin(self, component: str, work: Coroutine[None, None, None]) -> None:
+        """Do the work of a component in the background. It runs until it is stopped: its failure is a defect, and told."""
+        task = asyncio.create_task(work, name=component)
+        task.add_done_callback(_told)
+        self._tasks.append(task)
 
     async def _close(self) -> None:
         if self._tasks and self.settings.pipeline.enabled:
@@ -624,9 +633,7 @@ class Memory:
         self._mirror.stop()
         self._housekeeping.stop()
         self._meaning.stop()
-        for done in await asyncio.gather(*self._tasks, return_exceptions=True):
-            if isinstance(done, BaseException):
-                _LOG.error("a background task had failed", exc_info=done)
+        await asyncio.gather(*self._tasks, return_exceptions=True)  # `_told` told of failures when they came
         if self._tasks and self.settings.mirror.enabled:
             await self._mirror.catch_up()
 
@@ -681,3 +688,12 @@ def _query(query: str) -> str:
     if len(query) > MAX_SEARCH:
         raise InvalidRequest(f"at most {MAX_SEARCH} characters, got {len(query)}", field="query")
     return well_formed(query)
+
+
+def _failure(task: asyncio.Task[None]) -> BaseException | None:
+    return task.exception() if task.done() and not task.cancelled() else None
+
+
+def _told(task: asyncio.Task[None]) -> None:
+    if (error := _failure(task)) is not None:
+        _LOG.error("the background task %r has failed", task.get_name(), exc_info=error)

@@ -120,6 +120,8 @@ READS: Mapping[str, tuple[Read, Any]] = {
     "page of a task": (lambda r, who, _, __: r.conversations.page(who, MessageFilter(task_id="task"), 9, 0), ()),
     "count of messages": (lambda r, who, _, __: r.conversations.count(who, MESSAGES), 0),
     "messages by seq": (lambda r, who, message, _: r.conversations.by_seq(who, [message]), ()),
+    "messages chosen": (lambda r, who, message, _: r.conversations.chosen(who, [message], MESSAGES), ()),
+    "seqs of messages": (lambda r, who, _, __: r.conversations.seqs(who, MESSAGES), ()),
     "size of messages": (lambda r, who, _, __: r.conversations.size(who), 0),
     "message terms": (lambda r, who, _, __: dict(r.conversations.frequencies(who, ["secret"])), {}),
     "messages found": (lambda r, who, _, __: r.conversations.match(who, ["secret"], MESSAGES, 9), ()),
@@ -129,6 +131,8 @@ READS: Mapping[str, tuple[Read, Any]] = {
     "memories by slot": (lambda r, who, _, __: r.memories.by_slot(who, "home"), ()),
     "memories on a message": (lambda r, who, message, _: r.memories.citing(who, [message]), ()),
     "versions of a memory": (lambda r, who, _, __: r.memories.versions(who, "m_owner"), ()),
+    "memories chosen": (lambda r, who, _, memory: r.memories.chosen(who, [memory], MEMORIES), ()),
+    "seqs of memories": (lambda r, who, _, __: r.memories.seqs(who, MEMORIES), ()),
     "page of memories": (lambda r, who, _, __: r.memories.page(who, MEMORIES, 9, 0), ()),
     "count of memories": (lambda r, who, _, __: r.memories.count(who, MEMORIES), 0),
     "sources of a memory": (lambda r, who, _, memory: r.memories.sources(who, memory), ()),
@@ -136,7 +140,8 @@ READS: Mapping[str, tuple[Read, Any]] = {
     "size of memories": (lambda r, who, _, __: r.memories.size(who), 0),
     "memory terms": (lambda r, who, _, __: dict(r.memories.frequencies(who, ["secret"])), {}),
     "memories found": (lambda r, who, _, __: r.memories.match(who, ["secret"], MEMORIES, 9), ()),
-    "buried": (lambda r, who, message, _: r.memories.buried(who, "secret", message), False),
+    "buried": (lambda r, who, message, _: r.memories.buried(who, "deleted", message), False),
+    "spent": (lambda r, who, message, _: r.memories.spent(who, [message]), frozenset()),
     "profile": (lambda r, who, _, __: r.profiles.target(who.profile("agent_user")), None),
     "state of a profile": (lambda r, who, _, __: r.profiles.state(who.profile("agent_user")), None),
     "unconsumed": (lambda r, who, _, __: r.profiles.unconsumed(who.profile("agent_user"), 9), ()),
@@ -168,7 +173,9 @@ async def told(store: Store, read: Read, who: Scope, message: int, memory: int) 
 async def test_nothing_of_a_scope_is_told_to_its_neighbour(store: Store, rows: Rows, neighbour: Scope) -> None:
     def fill(r: Repositories) -> tuple[int, int]:
         seqs = rows.fill(r, OWNER, "secret", "m_owner")
-        r.memories.add(OWNER, OWNER.profile("agent_user"), rows.memory("deleted", memory_id="m_deleted"))
+        r.memories.add(
+            OWNER, OWNER.profile("agent_user"), rows.memory("deleted", memory_id="m_deleted", source_seqs=seqs[:1])
+        )
         r.erasure.memories(OWNER, ["m_deleted"], None)
         return seqs
 
@@ -176,6 +183,9 @@ async def test_nothing_of_a_scope_is_told_to_its_neighbour(store: Store, rows: R
 
     for name, (read, nothing) in READS.items():
         assert await told(store, read, neighbour, *seqs) == nothing, name
+    for name in ("buried", "spent"):
+        read, nothing = READS[name]
+        assert await told(store, read, OWNER, *seqs) != nothing, name
 
 
 @pytest.mark.parametrize("neighbour", NEIGHBOURS.values(), ids=NEIGHBOURS.keys())
@@ -200,7 +210,7 @@ async def test_nothing_of_a_scope_is_told_to_a_neighbour_that_is_known_and_has_n
 async def test_the_same_reads_tell_the_owner(store: Store, rows: Rows, neighbour: Scope) -> None:
     """The table above would prove nothing if its calls found nothing anyway."""
     seqs = await store.write(lambda r: rows.fill(r, OWNER, "secret", "m_owner"))
-    exceptions = {"what a memory replaced", "buried", "sources of documents"}
+    exceptions = {"what a memory replaced", "buried", "spent", "sources of documents"}
 
     for name, (read, nothing) in READS.items():
         if name not in exceptions:
@@ -323,8 +333,8 @@ async def test_memories_that_a_foreign_one_took_the_place_of_are_told_to_nobody_
 
 async def test_the_last_portrait_of_one_profile_is_not_anothers(store: Store, rows: Rows) -> None:
     neighbour = replace(OWNER, user="g")
-    for who, memory_id in ((OWNER, "m_owner"), (neighbour, "m_neighbour")):
-        await store.write(lambda r, who=who, memory_id=memory_id: rows.fill(r, who, "secret", memory_id))  # type: ignore[misc]
+    await store.write(lambda r: rows.fill(r, OWNER, "secret", "m_owner"))
+    await store.write(lambda r: rows.fill(r, neighbour, "secret", "m_neighbour"))
     await store.write(lambda r: r.profiles.portrait_done(neighbour.profile("agent_user"), 5, 99, 99))
 
     state = await store.read(lambda r: r.profiles.state(OWNER.profile("agent_user")))

@@ -346,13 +346,21 @@ async def try_once(store: Store, now: int) -> Lease:
     return lease
 
 
+async def fail(store: Store, lease: Lease, due: int) -> None:
+    await store.write(lambda r: r.jobs.fail(lease, due, "no answer"))
+
+
+async def defer(store: Store, lease: Lease, due: int) -> None:
+    await store.write(lambda r: r.jobs.defer(lease, due, "no key"))
+
+
 async def test_a_job_that_was_put_off_waits_and_has_not_used_up_a_try(
     store: Store, scope: Scope, session: SessionTarget
 ) -> None:
     await arm(store, session, 100)
     for now in (100, 200, 300):
         lease = await try_once(store, now)
-        await store.write(lambda r, lease=lease, now=now: r.jobs.defer(lease, now + 100, "no key"))  # type: ignore[misc]
+        await defer(store, lease, now + 100)
         assert await jobs(store, scope) == [Job("l1", session, "waiting", now + 100, 0, "no key")]
         assert await claim(store, now + 99) == ()
 
@@ -367,9 +375,9 @@ async def test_failed_tries_count_through_an_outage(store: Store, session: Sessi
         lease = await try_once(store, now)
         seen.append((lease.attempt, lease.deferrals))
         if outcome == "fail":
-            await store.write(lambda r, lease=lease: r.jobs.fail(lease, 0, "no answer"))  # type: ignore[misc]
+            await fail(store, lease, 0)
         else:
-            await store.write(lambda r, lease=lease: r.jobs.defer(lease, 0, "no key"))  # type: ignore[misc]
+            await defer(store, lease, 0)
     last = await try_once(store, 9)
 
     assert seen == [(1, 0), (2, 0), (2, 1), (2, 2), (3, 0), (3, 1)]  # deferrals are those in a row

@@ -14,7 +14,7 @@ from memstrata.records import (
     PromptSettingChange,
     PromptTarget,
 )
-from memstrata.store.protocol import Store
+from memstrata.store.protocol import Repositories, Store
 from memstrata.store.shapes import PromptFilter
 
 INSTANCE = PromptTarget("default")
@@ -37,13 +37,19 @@ def change(
 
 
 async def add(store: Store, *prompts: MemoryPrompt, instance: str = "default") -> None:
-    for one in prompts:
-        await store.write(lambda r, one=one: r.prompts.add(instance, one))  # type: ignore[misc]
+    def work(r: Repositories) -> None:
+        for one in prompts:
+            r.prompts.add(instance, one)
+
+    await store.write(work)
 
 
 async def bind(store: Store, *settings: PromptSetting) -> None:
-    for one in settings:
-        await store.write(lambda r, one=one: r.prompts.bind(one))  # type: ignore[misc]
+    def work(r: Repositories) -> None:
+        for one in settings:
+            r.prompts.bind(one)
+
+    await store.write(work)
 
 
 async def ids(
@@ -163,13 +169,13 @@ async def test_bindings_are_found_by_prompt_and_by_every_part_of_their_target(st
 
 
 async def test_changes_are_numbered_and_found_by_target_prompt_action_and_time(store: Store) -> None:
-    for one in (
-        change(TEAM, at=1),
-        change(TEAM, "mp-1", "mp-2", at=2),
-        change(AGENT, "", "mp-2", at=2),
-        change(PromptTarget("other", "home"), at=3),
-    ):
-        await store.write(lambda r, one=one: r.prompts.note_change(one))  # type: ignore[misc]
+    def work(r: Repositories) -> None:
+        r.prompts.note_change(change(TEAM, at=1))
+        r.prompts.note_change(change(TEAM, "mp-1", "mp-2", at=2))
+        r.prompts.note_change(change(AGENT, "", "mp-2", at=2))
+        r.prompts.note_change(change(PromptTarget("other", "home"), at=3))
+
+    await store.write(work)
 
     async def numbers(*, newest: bool = True, limit: int = 9, offset: int = 0, **narrow: str | int) -> list[int]:
         where = PromptFilter("default", **narrow)  # type: ignore[arg-type]

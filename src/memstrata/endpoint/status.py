@@ -48,9 +48,7 @@ def failure_of(reply: HttpReply, now: Instant, secret: str = "") -> CallFailed:
     said = excerpt(raw, secret)
     told = f"the endpoint answered {reply.status}: {said or 'no reason given'}"
     match reply.status:
-        case 401 | 403:
-            return AuthRefused(told)
-        case 402:
+        case 401 | 402 | 403:
             return AuthRefused(told)
         case 429 if _NO_CREDIT.search(raw):
             return AuthRefused(told)

@@ -16,8 +16,8 @@ from memstrata.settings import Settings, settings_table
 
 __all__ = ["Protocol", "commit_of_source", "protocol_of", "search_settings"]
 
-# Not of the search: where it runs, who may call, and what is read from elsewhere.
-_SEARCH_SECTIONS = ("recall", "embedding", "search")
+# The others are not of the search: where it runs, who may call, and what is read from elsewhere.
+_SEARCH_SECTIONS = ("recall", "embedding")
 
 
 @dataclass(frozen=True, slots=True)

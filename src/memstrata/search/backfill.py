@@ -84,9 +84,10 @@ class Backfill:
                 if not (found or self._stopping):
                     self._caught_up = asked
                 pause = 0.0 if found else _LOOK_SECONDS
-            except MemstrataError as error:
+            except Exception as error:  # noqa: BLE001 (an embedder may be anybody's: whatever it raises, rows wait for the next)
                 self._failures += 1
-                self._failure, self._failed = str(error), asked
+                known = isinstance(error, MemstrataError)
+                self._failure, self._failed = str(error) if known else type(error).__name__, asked
                 pause = self._pause_after(error)
                 # An endpoint may quote the text in what it says, so that stays out of the log; health tells it.
                 _LOG.warning("vectors are missing and will be made later: %s", type(error).__name__)
@@ -170,6 +171,6 @@ class Backfill:
             seqs = np.fromiter((texts[place].seq for place in chosen), dtype=np.int64, count=len(chosen))
             self._registry.add(key, seqs, matrix[chosen])
 
-    def _pause_after(self, error: MemstrataError) -> float:
+    def _pause_after(self, error: Exception) -> float:
         asked = getattr(error, "retry_after", None) or 0.0
         return max(float(asked), min(_PAUSE_SECONDS * 2.0 ** (self._failures - 1), _LONGEST_PAUSE_SECONDS))

@@ -21,6 +21,7 @@ from memstrata.search.vector import VectorLeg, calibration_of
 from memstrata.settings import EmbeddingSettings
 from memstrata.store.protocol import Repositories, Store
 from memstrata.store.shapes import Coverage, VectorKind
+from memstrata.vectors.cache import CachedEmbedder
 from memstrata.vectors.index_folder import IndexFolder
 from memstrata.vectors.protocol import Embedder, VectorRows
 from memstrata.vectors.registry import IndexRegistry
@@ -105,12 +106,12 @@ class Meaning:
             await self._embedder.close()
 
     async def forget(self, scope: Scope) -> None:
-        """Take out of indexes and their files what was deleted in a scope."""
+        """Take out of indexes, their files and the cache what was deleted in a scope."""
         found = await self._store.read(lambda r: [r.vectors.scope_key(kind, scope) for kind in _KINDS])
         await self._reconcile([key for key in found if key is not None])
 
     async def forget_agents(self, instance: str, chat_memory_ids: Collection[str]) -> None:
-        """Take out of indexes and their files what was deleted in all scopes of agents, named as `Erasure.agent` does."""
+        """Take out of all these what was deleted in all scopes of agents, named as `Erasure.agent` does."""
 
         def keys(r: Repositories) -> list[str]:
             return [
@@ -120,6 +121,8 @@ class Meaning:
         await self._reconcile(await self._store.read(keys))
 
     async def _reconcile(self, keys: Sequence[str]) -> None:
+        if isinstance(self._embedder, CachedEmbedder):
+            self._embedder.forget()
         # Without an embedder too: files of one that was configured before may lie there.
         registry = self._registry
         if registry is None or self._backfill is None:

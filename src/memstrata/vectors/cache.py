@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memstrata.records import ComponentHealth
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CachedEmbedder", "VectorCache"]
 
-_KINDS: tuple[Kind, ...] = ("query", "passage")
 _OVERHEAD_BYTES = 200  # of a key and its place in the order
 _Key = tuple[str, bytes]
 
@@ -59,12 +58,11 @@ class VectorCache:
             while self._bytes > self._capacity_bytes:
                 self._drop(next(iter(self._entries)))
 
-    def forget(self, embedder: str, texts: Iterable[str]) -> None:
-        """Drop the vectors of texts that were deleted."""
+    def clear(self) -> None:
+        """Drop all vectors."""
         with self._lock:
-            for text in texts:
-                for kind in _KINDS:
-                    self._drop(_key(embedder, kind, text))
+            self._entries.clear()
+            self._bytes = 0
 
     def _drop(self, key: _Key) -> None:
         vector = self._entries.pop(key, None)
@@ -113,6 +111,10 @@ class CachedEmbedder:
             if source in made.shortened:
                 shortened.add(position)
         return Vectors(matrix, refused, frozenset(shortened))
+
+    def forget(self) -> None:
+        """Drop all vectors that are kept. Texts were deleted, and which of the vectors are theirs cannot be told."""
+        self._cache.clear()
 
     def health(self) -> ComponentHealth:
         return self._embedder.health()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from memstrata.clock import Instant
 from memstrata.errors import Conflict, Forbidden, InvalidRequest, Misconfigured, NotFound, Unavailable
 from memstrata.memory import Memory, MessageInput
 from memstrata.records import Deletion, Scope
@@ -280,6 +281,21 @@ async def test_a_search_says_when_a_configured_embedder_took_no_part(
     async with open_memory(settings=settings) as memory:
         assert "embedding" in (await memory.search(scope, "tea")).degraded[0]
         assert "embedding" in (await memory.search_messages(scope, "tea")).degraded[0]
+
+
+async def test_health_names_a_background_task_that_has_ended(
+    open_memory: Open, eventually: Callable[..., Awaitable[None]], caplog: pytest.LogCaptureFixture
+) -> None:
+    class Broken(FakeClock):
+        async def wait(self, signal: asyncio.Event, until: Instant | None) -> None:
+            raise ZeroDivisionError
+
+    async with open_memory(clock=Broken()) as memory:
+        await eventually(lambda: "the background task 'pipeline' has failed" in caplog.text)
+        health = await memory.health()
+        assert health.components["pipeline"].state == "failed"
+        assert health.components["pipeline"].reason == "stopped by ZeroDivisionError"
+        assert health.status == "degraded"
 
 
 async def test_a_closed_memory_takes_nothing(open_memory: Open, scope: Scope) -> None:

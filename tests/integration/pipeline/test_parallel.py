@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
+from functools import partial
 
 from memstrata.memory import Memory, MessageInput
 from memstrata.records import Scope
@@ -91,10 +92,14 @@ async def test_a_long_run_keeps_its_lease(
             await memory.add(scope, "s1", said("fact one"))
             await eventually(lambda: distiller.calls["extract"] == 1)
             commits = memory._store.health().details["commits"]
+
+            def has_committed(times: int) -> bool:
+                return int(memory._store.health().details["commits"]) >= times
+
             for _ in range(4):
                 clock.advance(30)
                 renewed = int(commits) + 1
-                await eventually(lambda renewed=renewed: int(memory._store.health().details["commits"]) >= renewed)  # type: ignore[misc]
+                await eventually(partial(has_committed, renewed))
                 commits = memory._store.health().details["commits"]
         await settled(memory, scope)
 

@@ -11,8 +11,9 @@ import pytest
 from memstrata.memory import Memory
 from memstrata.records import Scope
 from memstrata.settings import EmbeddingSettings
-from memstrata.testing import FakeClock
+from memstrata.testing import FakeClock, HashEmbedder
 from memstrata.testing.embeddings import HANG, EmbeddingAnswer, EmbeddingRequest, EmbeddingStatus, ScriptedEmbeddings
+from memstrata.vectors.protocol import Kind, Vectors
 
 Searching = Callable[..., AbstractAsyncContextManager[Memory]]
 Say = Callable[..., Awaitable[None]]
@@ -256,3 +257,26 @@ async def test_contents_of_refused_texts_are_in_no_log(
     logged = " ".join(record.getMessage() for record in caplog.records if record.name.startswith("memstrata.search"))
     assert "1 of 4 texts have no vector" in logged
     assert "void" not in logged
+
+
+async def test_an_embedder_that_raises_what_is_no_error_of_the_house_is_asked_again(
+    searching: Searching, say: Say, clock: FakeClock
+) -> None:
+    class Faulty(HashEmbedder):
+        mended = False
+
+        async def embed(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+            if kind == "passage" and "alpacas" in texts[0] and not self.mended:
+                raise ZeroDivisionError(texts[0])
+            return await super().embed(texts, kind=kind)
+
+    embedder = Faulty()
+    async with searching(distills=False, embedder=embedder) as memory:
+        await say(memory, "my sister breeds alpacas")
+        await memory.vectors_settled()
+        told = (await memory.health()).components["embedding"]
+        assert (told.state, told.reason) == ("reduced", "vectors are missing: ZeroDivisionError")
+        embedder.mended = True
+        clock.advance(3_600)
+        await memory.vectors_settled()
+        assert await message_counts(memory) == (1, 0, 0)

@@ -25,6 +25,7 @@ from memstrata.store.shapes import MemoryFilter
 from memstrata.store.sqlite.store import SqliteStore
 from memstrata.store.sqlite.vectors import SqliteVectorRows
 from memstrata.testing import FakeClock, HashEmbedder
+from memstrata.vectors.cache import CachedEmbedder, VectorCache
 from memstrata.vectors.index_folder import IndexFolder
 from memstrata.vectors.registry import IndexRegistry
 
@@ -278,6 +279,26 @@ async def test_an_index_that_cannot_be_compared_with_the_store_after_a_deletion_
         assert (await meaning.health()).details["indexes"] == 0
         found = await finder.find(MEMORIES, scope, "honey", MemoryFilter(), 5)
         assert [hit.item.content for hit in found.hits] == ["honey with mint"]
+    finally:
+        meaning.stop()
+        await running
+        await meaning.close()
+
+
+async def test_a_deletion_takes_the_vectors_that_the_embedder_keeps(
+    store: SqliteStore, scope: Scope, clock: FakeClock, new_memory: Build
+) -> None:
+    rows = await keep(store, scope, [new_memory("honey tea")])
+    cache = VectorCache()
+    embedder = CachedEmbedder(HashEmbedder(64), cache)
+    meaning = Meaning(embedder, store, store.vector_rows, EmbeddingSettings(), clock, store.folder)
+    running = asyncio.create_task(meaning.run())
+    try:
+        await meaning.settled()
+        assert cache.memory_bytes > 0
+        await store.write(lambda r: r.erasure.memories(scope, [rows[0].memory_id], None))
+        await meaning.forget(scope)
+        assert cache.memory_bytes == 0
     finally:
         meaning.stop()
         await running

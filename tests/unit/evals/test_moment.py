@@ -42,4 +42,5 @@ async def test_a_wait_in_a_moment_long_past_ends_with_its_signal_not_at_once() -
 async def test_a_wait_whose_time_has_come_ends_without_a_signal() -> None:
     clock = MomentClock()
     with clock.at(SystemClock().now() + 1_000_000):
-        await clock.wait(asyncio.Event(), clock.now())
+        async with asyncio.timeout(10):
+            await clock.wait(asyncio.Event(), clock.now())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import pytest
@@ -165,12 +166,16 @@ async def test_what_a_step_returns_or_raises_decides_what_becomes_of_the_job(
         return outcome
 
     worker = engine(store, clock, handler)
+
+    def is_idle(left: int) -> bool:
+        return len(outcomes) < left and worker.health().details["running"] == 0
+
     running = asyncio.create_task(worker.run())
     while outcomes:
         left = len(outcomes)
         store.due_at = clock.now()
         worker.wake()
-        await eventually(lambda left=left: len(outcomes) < left and worker.health().details["running"] == 0)  # type: ignore[misc]
+        await eventually(partial(is_idle, left))
 
     now = clock.now()
     assert store.put_back == [

@@ -60,12 +60,14 @@ def test_a_vector_larger_than_the_cache_is_not_kept() -> None:
     assert cache.memory_bytes == 0
 
 
-def test_the_vector_of_a_deleted_text_can_be_dropped() -> None:
-    cache = VectorCache()
-    cache.put("m", "query", "secret", np.ones(4, dtype=np.float32))
-    cache.put("m", "passage", "secret", np.ones(4, dtype=np.float32))
-    cache.forget("m", ["secret"])
+async def test_what_was_forgotten_is_embedded_again() -> None:
+    inner, cache = HashEmbedder(), VectorCache()
+    embedder = CachedEmbedder(inner, cache)
+    await embedder.embed(["secret"], kind="passage")
+    embedder.forget()
     assert cache.memory_bytes == 0
+    await embedder.embed(["secret"], kind="passage")
+    assert inner.calls == [("passage", ("secret",)), ("passage", ("secret",))]
 
 
 async def test_a_failure_of_the_embedder_is_passed_on_and_nothing_is_kept() -> None:

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 
 from memstrata.memory import Memory
-from memstrata.records import NewDocument, NewMemory, NewMessage, Scope
+from memstrata.records import MemoryRecord, NewDocument, NewMemory, NewMessage, Scope
 from memstrata.search import Finder, Meaning
 from memstrata.settings import EmbeddingSettings, PipelineSettings, RecallSettings, Settings
 from memstrata.store.sqlite.store import SqliteStore
@@ -26,6 +27,11 @@ from memstrata.text.analyser import index_terms
 DEADLINE_SECONDS = 20.0  # far beyond what any condition needs; reached only by a test that fails
 LOOK_AGAIN_SECONDS = 0.005
 NOON = 1_767_614_400_000  # 2026-01-05T12:00:00Z
+
+# The gate judges a change, so it tries the same examples each time. `--hypothesis-profile=searching` looks for new ones.
+hypothesis_settings.register_profile("repeatable", derandomize=True, deadline=None)
+hypothesis_settings.register_profile("searching", max_examples=2_000, deadline=None, print_blob=True)
+hypothesis_settings.load_profile("repeatable")
 
 
 @pytest.fixture
@@ -140,6 +146,35 @@ def new_memory() -> Callable[..., NewMemory]:
             "source_seqs": (),
         }
         return NewMemory(**{**usual, "content": content, "terms": index_terms(content), **given})
+
+    return build
+
+
+@pytest.fixture
+def memory_of() -> Callable[..., MemoryRecord]:
+    """Return a builder of stored memories: `memory_of(11, "Lin drinks green tea", type="persona")`."""
+
+    def build(seq: int, content: str, **given: Any) -> MemoryRecord:
+        usual: dict[str, Any] = {
+            "memory_id": f"m_{seq}",
+            "version": 0,
+            "type": "persona",
+            "priority": 80,
+            "scene_name": "",
+            "applies_to": "always",
+            "slot": "",
+            "session_id": "s1",
+            "task_id": "",
+            "origin": "model",
+            "happened_from": None,
+            "happened_to": None,
+            "metadata": {},
+            "created_at": NOON,
+            "updated_at": NOON,
+            "valid_to": None,
+            "superseded_by": None,
+        }
+        return MemoryRecord(seq=seq, content=content, **{**usual, **given})
 
     return build
 

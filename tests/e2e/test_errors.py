@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
+import pytest
+
 from .shell import Shell
 
 
@@ -28,6 +34,14 @@ def test_doctor_shows_what_is_wrong_with_the_settings(memstrata: Shell) -> None:
     assert done.code == 3
     assert "✗ settings" in done.out
     assert "memstrata.toml line 1" in done.out
+
+
+def test_a_model_address_without_its_scheme_is_answered_with_the_form_it_should_have(memstrata: Shell) -> None:
+    model = {"MEMSTRATA_LLM_BASE_URL": "127.0.0.1:11434/v1", "MEMSTRATA_LLM_MODEL": "qwen3"}
+    done = memstrata("serve", "--port", "0", env=model)
+    assert (done.code, done.out) == (3, "")
+    assert done.err.count("\n") == 1
+    assert "http://127.0.0.1:11434/v1" in done.err
 
 
 def test_a_variable_that_is_no_setting_is_warned_of_with_the_one_that_was_meant(memstrata: Shell) -> None:
@@ -60,6 +74,22 @@ def test_a_chinese_terminal_hears_of_errors_in_chinese(memstrata: Shell) -> None
     done = memstrata("search", "x", env={"LC_ALL": "zh_CN.UTF-8"})
     assert "还没有记忆" in done.err
     assert "输入有误" in memstrata("import", "missing.txt", env={"LANG": "zh_CN", "LC_ALL": ""}).err
+
+
+@pytest.mark.parametrize(
+    ("locale", "words"), [("C.UTF-8", "not part of the base install"), ("zh_CN.UTF-8", "基础安装不含命令行")]
+)
+def test_a_base_install_says_in_the_language_of_the_terminal_what_to_install(locale: str, words: str) -> None:
+    program = "import sys, memstrata.cli as cli; cli._NEEDED = ('no_such_package',); sys.exit(cli.main())"
+    environ = {**os.environ, "LC_ALL": locale, "PYTHONIOENCODING": "utf-8"}
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environ, capture_output=True, encoding="utf-8", timeout=60, check=False
+    )
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+    assert 'pip install "memstrata[server]"' in done.stderr
 
 
 def test_only_who_asks_for_it_sees_a_traceback(memstrata: Shell) -> None:

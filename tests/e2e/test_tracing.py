@@ -57,3 +57,15 @@ def test_an_unknown_memory_is_said_to_be_unknown(imported: Shell) -> None:
         refused = imported(command, "m_unknown", *DATA)
         assert refused.code != 0
         assert "m_unknown" in refused.err
+
+
+def test_where_an_unknown_memory_was_sought_is_said_in_the_language_of_the_terminal(imported: Shell) -> None:
+    for command in ("trace", "history", "undo"):
+        english = imported(command, "m_unknown", *DATA, "--user", "lin")
+        chinese = imported(command, "m_unknown", *DATA, "--user", "lin", env={"LC_ALL": "zh_CN.UTF-8"})
+        assert (english.code, chinese.code) == (1, 1)
+        assert "no memory m_unknown" in english.err
+        assert "没有记忆 m_unknown" in chinese.err
+        for refused in (english, chinese):
+            assert "--user lin" in refused.err
+            assert "`memstrata search`" in refused.err

@@ -142,4 +142,6 @@ async def test_a_model_that_dies_or_is_cut_off_while_it_answers_is_asked_again(
             assert sorted(row.content for row in rows) == sorted(SPOKEN)
             assert (status.layers["l1"].pending, status.layers["l2"].pending) == (0, 0)
             assert [scene.path for scene in await memory.scenes(scope)] == ["notes.md"]
+            if death == "network":
+                assert len(model.requests_of(stage)) >= 3  # both resets were met
     assert database_problems(tmp_path) == []

@@ -1,4 +1,4 @@
-"""The command line. This module alone works in the base install, where it can only say what is missing."""
+"""The command line. This module and `words` work in the base install, where they can only say what is missing."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _NEEDED = ("typer", "rich", "apsw", "filelock", "httptools", "msgspec", "prometh
 def main() -> int:
     """Run `memstrata` with the arguments of this process and return its exit code (see `memstrata.cli.failures`)."""
     if any(find_spec(name) is None for name in _NEEDED):
-        sys.stderr.write(
-            'memstrata: the command line is not part of the base install: pip install "memstrata[server]"\n'
-        )
+        from memstrata.cli.words import say
+
+        sys.stderr.write(f"memstrata: {say('error.base_install')}\n")
         return 2
     from memstrata.cli.run import run
 

@@ -106,6 +106,10 @@ _ERRORS: Mapping[str, tuple[str, str]] = {
         "this should not happen: {message}; MEMSTRATA_LOG_LEVEL=debug shows where",
         "意外错误：{message}；设置 MEMSTRATA_LOG_LEVEL=debug 可查看位置",
     ),
+    "error.base_install": (
+        'the command line is not part of the base install: pip install "memstrata[server]"',
+        '基础安装不含命令行：pip install "memstrata[server]"',
+    ),
     "warning": ("warning: {text}", "注意：{text}"),
     "interrupted": ("interrupted", "已中断"),
     "no_data": (
@@ -225,6 +229,12 @@ _SEARCH: Mapping[str, tuple[str, str]] = {
 }
 
 _TRACE: Mapping[str, tuple[str, str]] = {
+    "trace.unknown": (
+        "no memory {id} for --instance {instance} --team {team} --agent {agent} --user {user}; "
+        "`memstrata search` shows the ids of these",
+        "在 --instance {instance} --team {team} --agent {agent} --user {user} 中没有记忆 {id}；"
+        "`memstrata search` 可查看其中的 id",
+    ),
     "trace.by_rules": ("by rules", "由规则"),
     "trace.by_model": ("by {model}, prompt {prompt}, {mode}", "由 {model}，提示词 {prompt}，{mode}"),
     "history.live": ("holds", "有效"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from memstrata.cli.connect import connected
@@ -14,6 +15,8 @@ from memstrata.cli.screen import Screen
 from memstrata.cli.times import iso, minute
 from memstrata.cli.words import say
 from memstrata.client import Derivation, Evidence, Memory, MemoryVersion
+from memstrata.client import NotFound as NotFoundThere
+from memstrata.errors import NotFound
 
 __all__ = ["history", "trace", "undo"]
 
@@ -55,17 +58,33 @@ def undo(screen: Screen, place: Place, memory_id: str) -> None:
 
 async def _evidence(place: Place, memory_id: str) -> Evidence:
     async with connected(place) as connection:
-        return await connection.client.trace(memory_id)
+        with _where_it_was_sought(place, memory_id):
+            return await connection.client.trace(memory_id)
 
 
 async def _versions(place: Place, memory_id: str) -> tuple[MemoryVersion, ...]:
     async with connected(place) as connection:
-        return await connection.client.history(memory_id)
+        with _where_it_was_sought(place, memory_id):
+            return await connection.client.history(memory_id)
 
 
 async def _undo(place: Place, memory_id: str) -> tuple[Memory, ...]:
     async with connected(place) as connection:
-        return await connection.client.undo(memory_id)
+        with _where_it_was_sought(place, memory_id):
+            return await connection.client.undo(memory_id)
+
+
+@contextmanager
+def _where_it_was_sought(place: Place, memory_id: str) -> Iterator[None]:
+    """Name the scope where a memory is not found: a wrong one is as likely as a mistyped id."""
+    try:
+        yield
+    except NotFoundThere as error:
+        shown = memory_id[:64]
+        if shown not in error.message:  # a 404 of something that is no Memstrata server
+            raise
+        scope = {"instance": place.instance, "team": place.team, "agent": place.agent, "user": place.user}
+        raise NotFound(say("trace.unknown", id=shown, **scope)) from error
 
 
 def _made(derivation: Derivation) -> str:

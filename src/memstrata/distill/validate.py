@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -21,12 +21,13 @@ from memstrata.distill.scenes.meta import one_line, parse_scene
 from memstrata.distill.scenes.names import check_path
 from memstrata.distill.scenes.navigation import strip_navigation
 from memstrata.errors import InvalidRequest
-from memstrata.records import MEMORY_TYPES, MemoryDraft, MemoryType, Message
+from memstrata.records import MEMORY_TYPES, AppliesTo, MemoryDraft, MemoryType, Message
 from memstrata.text.graphemes import cut
 from memstrata.text.repetition import repeats_its_statements, repeats_itself
 
 __all__ = [
     "ABSOLUTE",
+    "CORE_INSTRUCTION",
     "DISCARD_LINES",
     "MAX_CONTENT",
     "MAX_DRAFTS",
@@ -35,6 +36,7 @@ __all__ = [
     "MAX_SUMMARY",
     "DraftReview",
     "Rejected",
+    "narrowest",
     "says_always_or_never",
     "valid_content",
     "valid_draft",
@@ -54,7 +56,10 @@ MAX_DRAFTS: Final = 20
 _MAX_LABEL = 80  # scene names and slots
 
 ABSOLUTE: Final = -1
-_CORE_INSTRUCTION = 90
+CORE_INSTRUCTION: Final = 90
+"""What an order weighs that would be absolute, but for its wording or what it is merged with."""
+
+_NARROWEST_FIRST: Final[tuple[AppliesTo, ...]] = ("scene", "project", "always")
 
 DISCARD_LINES: Final[Mapping[MemoryType, int]] = {
     "persona": 50,
@@ -134,7 +139,7 @@ def valid_draft(draft: MemoryDraft, batch: MessageBatch) -> MemoryDraft | Reject
         priority=priority,
         source_seqs=tuple(message.seq for message in cited),
         scene_name=cut(one_line(_clean(draft.scene_name)), _MAX_LABEL, "").strip(),
-        applies_to=draft.applies_to if draft.applies_to in ("always", "project", "scene") else "scene",
+        applies_to=draft.applies_to if draft.applies_to in _NARROWEST_FIRST else "scene",
         slot=cut(one_line(_clean(draft.slot)), _MAX_LABEL, "").strip(),
         happened_from=happened_from,
         happened_to=happened_to,
@@ -204,6 +209,11 @@ def valid_persona(body: str) -> str | Rejected:
     return text if reason is None else Rejected(reason)
 
 
+def narrowest(reaches: Iterable[AppliesTo]) -> AppliesTo:
+    """Return the reach of what is made of parts that reach so far: the narrowest. Needs at least one."""
+    return min(reaches, key=_NARROWEST_FIRST.index)
+
+
 def says_always_or_never(text: str) -> bool:
     """Return whether `text` orders something for all times in so many words."""
     return _ALWAYS_OR_NEVER.search(text) is not None
@@ -216,7 +226,7 @@ def _priority(draft: MemoryDraft, said_by_user: Sequence[Message]) -> int:
         return DISCARD_LINES[draft.type]
     if any(says_always_or_never(message.content) for message in said_by_user):
         return ABSOLUTE
-    return _CORE_INSTRUCTION
+    return CORE_INSTRUCTION
 
 
 def _rank(priority: int) -> int:

@@ -17,7 +17,7 @@ import aiohttp
 from memstrata.endpoint.errors import BadReply, TimedOut, Unreachable
 from memstrata.errors import Misconfigured
 
-__all__ = ["Http", "HttpReply", "check_base_url", "excerpt"]
+__all__ = ["Http", "HttpReply", "check_base_url", "check_key", "excerpt"]
 
 _CONNECT_SECONDS = 10.0
 # Below the five seconds after which common servers close an idle connection: a request on one that is being closed
@@ -92,7 +92,9 @@ def check_base_url(base_url: str) -> str:
     """Return `base_url` without a trailing slash. Raises Misconfigured if it is no plain http(s) address."""
     parts = urlsplit(base_url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise Misconfigured("the model's base_url must be an http or https address")
+        raise Misconfigured(
+            "the model's base_url must begin with http:// or https://, for example http://127.0.0.1:11434/v1"
+        )
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
         raise Misconfigured(
             "the model's base_url must hold no credentials, query or fragment; the key has its own place"
@@ -100,8 +102,19 @@ def check_base_url(base_url: str) -> str:
     return base_url.rstrip("/")
 
 
+def check_key(api_key: str) -> str:
+    """Return `api_key`. Raises Misconfigured, without repeating it, if no header can carry it."""
+    if not api_key.isprintable():
+        raise Misconfigured("the model's key holds a line break or another character that no header can carry")
+    return api_key
+
+
 def excerpt(text: str, secret: str = "") -> str:
-    """Return the start of a text from outside on one line, for an error or a log, with `secret` blotted out."""
+    """Return the start of a text from outside on one line, for an error or a log, with `secret` blotted out.
+
+    What cannot be shown, control characters and halves of emoji, is a space: no store and no terminal chokes on it.
+    """
     if secret:
         text = text.replace(secret, "***")
-    return " ".join(text.split())[:_EXCERPT_CHARACTERS]
+    shown = "".join(one if one.isprintable() else " " for one in text)
+    return " ".join(shown.split())[:_EXCERPT_CHARACTERS]

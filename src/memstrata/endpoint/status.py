@@ -62,7 +62,7 @@ def failure_of(reply: HttpReply, now: Instant, secret: str = "") -> CallFailed:
         case status if status >= 500:
             return ServerFailed(told, retry_after=5.0)
         case status if 300 <= status < 400:
-            host = urlsplit(reply.headers.get("location", "")).hostname or "another place"
+            host = _host_of(reply.headers.get("location", "")) or "another place"
             return RequestRefused(
                 f"the endpoint redirects to {host}, which is not followed; set base_url to the final one"
             )
@@ -93,6 +93,14 @@ def retry_after_of(headers: Mapping[str, str], now: Instant) -> float | None:
         return None
     seconds = date.replace(tzinfo=date.tzinfo or UTC).timestamp() - now / 1000
     return min(max(seconds, 0.0), _LONGEST_PAUSE_SECONDS)
+
+
+def _host_of(address: str) -> str:
+    """Return the host that an address from outside names, empty where it names none."""
+    try:
+        return excerpt(urlsplit(address).hostname or "")
+    except ValueError:  # an open bracket, among others
+        return ""
 
 
 def _message_of(body: bytes) -> str:

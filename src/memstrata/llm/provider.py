@@ -15,9 +15,9 @@ from typing import Any
 from memstrata.clock import Clock
 from memstrata.endpoint.breaker import Breaker
 from memstrata.endpoint.exchange import Endpoint
-from memstrata.endpoint.http import Http
+from memstrata.endpoint.http import Http, excerpt
 from memstrata.llm.anthropic import Messages
-from memstrata.llm.errors import CallFailed, ContentRefused, RequestRefused, Truncated
+from memstrata.llm.errors import CallFailed, ContentRefused, PromptTooLong, RequestRefused, Truncated
 from memstrata.llm.openai import ChatCompletions
 from memstrata.llm.protocol import ChatReply, ChatRequest, FinishReason, Usage
 from memstrata.llm.roles import ModelChoice
@@ -26,6 +26,7 @@ from memstrata.llm.wire import Wire, WireReply
 from memstrata.records import ComponentHealth
 from memstrata.text.repetition import ends_in_a_loop
 from memstrata.text.tokens import count_tokens
+from memstrata.text.wellformed import well_formed
 
 __all__ = ["ROLE_HEADER", "Provider"]
 
@@ -57,7 +58,7 @@ class Provider:
             raise
         finish: FinishReason = "tool_calls" if reply.tool_calls else "stop"
         return ChatReply(
-            reply.text,
+            well_formed(reply.text),
             reply.tool_calls,
             sum(spent, Usage()),
             finish,
@@ -89,7 +90,7 @@ class Provider:
                 raise Truncated(f"the reply ran in a loop until its limit of {limit} tokens", text=text)
             try:
                 reply = await self._on_terms(request, 2 * limit, spent)
-            except RequestRefused:
+            except (RequestRefused, PromptTooLong):  # the prompt fitted, so it is the room that does not
                 raise Truncated(f"the reply did not fit {limit} tokens, and more are refused", text=text) from None
             if reply.ending == "length":
                 longest = max(text, reply.text, key=len)
@@ -136,5 +137,6 @@ def _said(reply: WireReply) -> str:
 
 def _model_name(told: str, configured: str) -> str:
     """Return what records call a model: as the endpoint does, but never by a path on its machine."""
+    told = excerpt(told)
     name = configured if not told or _PATH.match(told) else told
     return re.split(r"[/\\]", name)[-1] if _PATH.match(name) else name

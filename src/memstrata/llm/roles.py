@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from memstrata.endpoint.http import check_base_url
+from memstrata.endpoint.http import check_base_url, check_key
 from memstrata.errors import Misconfigured
 from memstrata.llm.dialects import DIALECTS, Dialect, DialectName, dialect_of
 from memstrata.llm.protocol import MODEL_ROLES, ModelRole
@@ -20,7 +20,7 @@ __all__ = ["ModelChoice", "RoleModels"]
 class ModelChoice:
     """A model at an endpoint. `base_url` ends before `/chat/completions` or `/messages`, usually with `/v1`.
 
-    Raises Misconfigured if an address or a name is missing or the address holds more than an address.
+    Raises Misconfigured if an address or a name is missing, the address holds more than an address, or the key no key.
     """
 
     base_url: str
@@ -31,6 +31,7 @@ class ModelChoice:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base_url", check_base_url(self.base_url))
+        check_key(self.api_key)
         if not self.model.strip():
             raise Misconfigured("the model's name is missing")
 

@@ -18,6 +18,8 @@ __all__ = ["Ending", "Wire", "WireReply", "counted", "system_text"]
 
 Ending = Literal["stop", "tool_calls", "length", "content_filter"]
 
+_MOST_TOKENS = 1_000_000_000  # of one call
+
 
 @dataclass(frozen=True, slots=True)
 class WireReply:
@@ -53,5 +55,5 @@ def system_text(request: ChatRequest, terms: Terms) -> str:
 
 
 def counted(value: object) -> int:
-    """Return a token count as the endpoint gave it, 0 for what is none."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    """Return a token count as the endpoint gave it, 0 for what is none, and no more than a store can sum."""
+    return min(value, _MOST_TOKENS) if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

@@ -23,6 +23,11 @@ def embedder_of(settings: EmbeddingSettings, clock: Clock) -> Embedder | None:
     if settings.provider == "builtin":
         embedder = BuiltinEmbedder()
     else:
+        for name in ("base_url", "model"):
+            if not getattr(settings, name).strip():
+                raise Misconfigured(
+                    f"embedding.{name} (MEMSTRATA_EMBEDDING_{name.upper()}): the provider openai needs it"
+                )
         choice = EmbeddingChoice(
             settings.base_url,
             settings.model,

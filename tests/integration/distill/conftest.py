@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from datetime import UTC
+from functools import partial
 from typing import Any
 
 import pytest
@@ -34,32 +35,9 @@ async def chat(model: ScriptedLLM, clock: FakeClock) -> AsyncIterator[Models]:
 
 
 @pytest.fixture
-def memory_of() -> Callable[..., MemoryRecord]:
-    """Return a builder of stored memories: `memory_of(11, "Lin drinks green tea", type="persona")`."""
-
-    def build(seq: int, content: str, **given: Any) -> MemoryRecord:
-        usual: dict[str, Any] = {
-            "memory_id": f"m_{seq}",
-            "version": 0,
-            "type": "persona",
-            "priority": 80,
-            "scene_name": "",
-            "applies_to": "always",
-            "slot": "",
-            "session_id": "s1",
-            "task_id": "",
-            "origin": "model",
-            "happened_from": None,
-            "happened_to": None,
-            "metadata": {},
-            "created_at": NOON,
-            "updated_at": NOON,
-            "valid_to": None,
-            "superseded_by": None,
-        }
-        return MemoryRecord(seq=seq, content=content, **{**usual, **given})
-
-    return build
+def memory_of(memory_of: Callable[..., MemoryRecord]) -> Callable[..., MemoryRecord]:
+    """Return the builder of stored memories, with the day of these tests."""
+    return partial(memory_of, created_at=NOON, updated_at=NOON)
 
 
 @pytest.fixture

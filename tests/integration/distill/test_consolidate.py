@@ -646,6 +646,25 @@ async def test_chinese_memories_get_chinese_headings_and_the_users_own_day(
     assert writes(draft) == {"茶.md": text}
 
 
+async def test_an_instruction_is_shown_with_its_bounds(
+    model: ScriptedLLM, chat: Models, memory_of: MemoryOf, call_settings: CallSettings
+) -> None:
+    """B21: what holds for one subject must not reach the portrait as a rule for all."""
+    model.script("consolidate", Reply("none"))
+    memories = [
+        memory_of(11, "Answers with a dot", type="instruction", applies_to="scene"),
+        memory_of(12, "Comments are in English", type="instruction", applies_to="project"),
+        memory_of(13, "More examples", type="instruction", applies_to="always"),
+        memory_of(14, "Likes tea", applies_to="scene"),
+    ]
+    await consolidate_with_model(chat, request_of(memories), call_settings)
+    said = model.requests[0].last_user_text
+    assert "· instruction (this subject only) · Answers with a dot" in said
+    assert "· instruction (this project only) · Comments are in English" in said
+    assert "· instruction · More examples" in said
+    assert "· persona · Likes tea" in said
+
+
 async def test_the_rules_of_a_mode_are_the_same_bytes_in_every_call(
     model: ScriptedLLM, chat: Models, new: tuple[MemoryRecord, ...], call_settings: CallSettings
 ) -> None:

@@ -19,6 +19,7 @@ from memstrata.testing.llm import Answer, Garbage, Hang, Reply, Reset, ScriptedL
 
 Build = Callable[..., Provider]
 Request = Callable[..., ChatRequest]
+HALF_AN_EMOJI = "bad \ud83d weather\0\x1bahead"
 
 
 async def failed(provider: Provider, request: ChatRequest) -> errors.CallFailed:
@@ -88,6 +89,34 @@ async def test_a_redirect_is_not_followed_and_the_key_stays_here(
         assert isinstance(failure, errors.RequestRefused)
         assert elsewhere.requests == []
     assert len(model.requests) == 1
+
+
+async def test_a_redirect_to_what_is_no_address_is_refused_like_any_other(
+    model: ScriptedLLM, provider: Build, ask_for: Request
+) -> None:
+    model.always("extract", Status(307, headers={"location": "http://[half"}))
+    failure = await failed(provider(), ask_for())
+    assert isinstance(failure, errors.RequestRefused)
+    assert "another place" in str(failure)
+
+
+@pytest.mark.parametrize("answer", [Status(500, HALF_AN_EMOJI), Status(401, HALF_AN_EMOJI), Status(400, HALF_AN_EMOJI)])
+async def test_what_an_endpoint_says_comes_in_letters_that_every_store_and_terminal_takes(
+    model: ScriptedLLM, provider: Build, ask_for: Request, answer: Status
+) -> None:
+    model.script("extract", answer)
+    told = str(await failed(provider(), ask_for()))
+    assert "bad weather ahead" in told
+    assert told.isprintable()
+
+
+async def test_of_an_answer_with_half_an_emoji_text_and_name_can_be_stored(
+    model: ScriptedLLM, provider: Build, ask_for: Request
+) -> None:
+    answer = {"model": HALF_AN_EMOJI, "choices": [{"message": {"content": "好 \ud83d"}, "finish_reason": "stop"}]}
+    model.script("extract", Garbage(json.dumps(answer).encode(), "application/json"))
+    reply = await provider().complete(ask_for())
+    assert (reply.text, reply.model) == ("好 \ufffd", "bad weather ahead")
 
 
 @pytest.mark.parametrize("status", [429, 503])
@@ -176,10 +205,17 @@ async def test_a_reply_that_is_cut_again_is_a_failure_and_its_tokens_count(
     assert (failure.usage.total_tokens, failure.usage.calls) == (120, 2)
 
 
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        "max_tokens must be at most 50",
+        "max_tokens is too large: 100. This model's maximum context length is 8192 tokens and your request has 8100",
+    ],
+)
 async def test_an_endpoint_that_allows_no_more_room_has_truncated(
-    model: ScriptedLLM, provider: Build, ask_for: Request
+    model: ScriptedLLM, provider: Build, ask_for: Request, refusal: str
 ) -> None:
-    model.script("extract", Reply("[1", finish="length"), Status(400, "max_tokens must be at most 50"))
+    model.script("extract", Reply("[1", finish="length"), Status(400, refusal))
     failure = await failed(provider(), ask_for(max_tokens=50))
     assert isinstance(failure, errors.Truncated)
     assert failure.text == "[1"

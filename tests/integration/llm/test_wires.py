@@ -120,6 +120,15 @@ async def test_without_usage_tokens_are_estimated_and_said_to_be(
     assert usage.prompt_tokens > 5
 
 
+@WIRES
+async def test_a_count_beyond_all_measure_can_still_be_booked(
+    model: ScriptedLLM, provider: Build, ask_for: Request, dialect: str
+) -> None:
+    model.script("extract", Reply("ok", usage=(10**30, 10**30, 10**29)))
+    usage = (await provider(dialect_name=dialect).complete(ask_for())).usage
+    assert 10**6 < usage.completion_tokens < usage.total_tokens < 2**40
+
+
 async def test_text_that_is_no_unicode_is_sent_all_the_same(
     model: ScriptedLLM, provider: Build, ask_for: Request
 ) -> None:

@@ -15,7 +15,7 @@ from memstrata.clock import from_iso
 from memstrata.memory import Memory, MessageInput
 from memstrata.records import Scope
 from memstrata.settings import LlmSettings, PipelineSettings, Settings
-from memstrata.testing import FakeClock
+from memstrata.testing import FakeClock, HashEmbedder
 from memstrata.testing.llm import RecordedRequest, Reply, ScriptedLLM
 from memstrata.testing.malformed import MALFORMATIONS, malformed
 
@@ -36,7 +36,7 @@ async def model() -> AsyncIterator[ScriptedLLM]:
 def opened(open_memory: Open, tmp_path: Path, model: ScriptedLLM) -> Open:
     """Return a way to open the memory with the model; L1 after every message, L2 far away."""
 
-    def build(**top: Any) -> AbstractAsyncContextManager[Memory]:
+    def build(embedder: HashEmbedder | None = None, **top: Any) -> AbstractAsyncContextManager[Memory]:
         pipeline = {"warmup": False, "every_n": 1, "l2_delay_seconds": 1e6, "attempts": 2, **top.pop("pipeline", {})}
         settings = Settings(
             data_dir=tmp_path,
@@ -44,7 +44,7 @@ def opened(open_memory: Open, tmp_path: Path, model: ScriptedLLM) -> Open:
             llm=LlmSettings(base_url=model.base_url, model="scripted", timeout_seconds=20.0),
             **top,
         )
-        return open_memory(settings=settings, distiller=None)
+        return open_memory(settings=settings, distiller=None, embedder=embedder)
 
     return build
 
@@ -66,6 +66,17 @@ async def contents(memory: Memory, scope: Scope) -> list[str]:
 
 
 TEA = item("User drinks green tea.", scene="drinks")
+FAILED = {
+    "unclosed_think": "only_reasoning",
+    "reasoning_only": "empty",
+    "empty": "empty",
+    "whitespace": "empty",
+    "apology": "content_filter",
+    "chinese_apology": "content_filter",
+    "friendly_prose": "no_json",
+    "schema_echo": "echo",
+    "input_echo": "echo",
+}
 
 
 @pytest.mark.parametrize("name", [one.name for one in MALFORMATIONS.values() if one.fate == "items"])
@@ -108,14 +119,7 @@ async def test_an_answer_that_cannot_be_read_loses_nothing_and_blocks_nobody_els
 
         status = (await memory.status(scope)).layers["l1"]
         assert (status.state, status.pending) == ("dead", 1)
-        assert status.last_error.split(":")[0] in (
-            "only_reasoning",
-            "empty",
-            "content_filter",
-            "no_json",
-            "invalid",
-            "echo",
-        )
+        assert status.last_error.split(":")[0] == FAILED[name]
         failures = await memory.generations.list("default", layer="l1", status="failed")
         assert len(failures.records) == 2  # what failed is in the generation log, too
         model.always("extract", answer(TEA))
@@ -165,6 +169,33 @@ async def test_targets_that_were_not_shown_destroy_nothing(
         assert derivation.note
 
 
+async def test_another_tenants_real_id_is_no_target(
+    opened: Open, scope: Scope, settled: Settled, model: ScriptedLLM
+) -> None:
+    """B15."""
+    other = replace(scope, team="rivals")
+    async with opened() as memory:
+        for owner, city in ((other, "Rome"), (scope, "Lisbon")):
+            model.script("extract", answer(item(f"User lives in the city of {city}.")))
+            await memory.add(owner, "s1", said(f"I live in {city}"))
+            await settled(memory, owner)
+        (foreign,) = (await memory.memories(other)).items
+        targets = [foreign.memory_id, foreign.seq, str(foreign.seq)]
+        model.script("extract", answer(item("User lives in the city of Braga.")))
+        model.script(
+            "resolve", Reply(json.dumps({"decisions": [{"item": "n1", "action": "update", "targets": targets}]}))
+        )
+        await memory.add(scope, "s1", said("I live in Braga"))
+        await settled(memory, scope)
+
+        assert len(model.requests_of("resolve")) == 1
+        assert (await memory.memories(other)).items == (foreign,)
+        assert await contents(memory, scope) == [
+            "User lives in the city of Braga.",
+            "User lives in the city of Lisbon.",
+        ]
+
+
 @pytest.mark.parametrize("name", [one.name for one in MALFORMATIONS.values() if one.case == "B18"])
 async def test_degenerate_text_is_never_stored(
     opened: Open, scope: Scope, clock: FakeClock, settled: Settled, model: ScriptedLLM, name: str
@@ -190,6 +221,33 @@ async def test_degenerate_text_is_never_stored(
             ["User drinks green tea with honey.", "User drinks green tea."],
             ["User drinks green tea."],
         )
+
+
+@pytest.mark.parametrize("embedder", [None, HashEmbedder()], ids=["by words", "with vectors"])
+async def test_what_is_said_again_and_again_is_one_memory_that_gains_sources(
+    opened: Open, scope: Scope, settled: Settled, model: ScriptedLLM, embedder: HashEmbedder | None
+) -> None:
+    """B19: five times over three sessions, then paraphrases; for the second the model wants the old one deleted."""
+    model.always("extract", answer(TEA))
+    async with opened(embedder=embedder) as memory:
+        for session in ("s1", "s1", "s2", "s2", "s3"):
+            await memory.add(scope, session, said("I drink green tea"))
+            await settled(memory, scope)
+        assert await contents(memory, scope) == ["User drinks green tea."]
+        assert model.requests_of("resolve") == []
+
+        for content, action in (("User likes to drink green tea.", "skip"), ("User drinks green tea.", "delete")):
+            model.script("extract", answer(item(content)))
+            model.script(
+                "resolve", Reply(json.dumps({"decisions": [{"item": "n1", "action": action, "targets": ["m1"]}]}))
+            )
+            await memory.add(scope, "s3", said("green tea is what I drink"))
+            await settled(memory, scope)
+
+        (row,) = (await memory.memories(scope)).items
+        assert row.content == "User drinks green tea."
+        assert len((await memory.trace(scope, row.memory_id)).messages) == 7
+        assert len(model.requests_of("resolve")) == 1  # equal words are not even asked about
 
 
 async def test_a_wish_for_one_check_does_not_become_a_rule_by_merging(
@@ -261,6 +319,8 @@ async def test_recalled_text_that_comes_back_and_invented_people_make_no_memory(
             await settled(memory, scope)
 
         assert await contents(memory, scope) == ["User drinks green tea."]
+        found = (await memory.search_messages(scope, "green tea", limit=20)).hits
+        assert [hit.item.content for hit in found] == ["I drink green tea"]  # the block never reached L0
         assert not any("green tea" in request.last_user_text for request in model.requests_of("extract")[6:])
 
 

@@ -200,6 +200,33 @@ async def test_a_paraphrase_joins_what_it_repeats_and_equal_words_are_never_dele
         assert len(model.requests_of("resolve")) == 2
 
 
+async def test_new_memories_of_one_batch_are_compared_with_each_other(
+    open_with_model: OpenWithModel, scope: Scope, settled: Settled, model: ScriptedLLM
+) -> None:
+    both = {"item": "n1", "action": "merge", "targets": ["n2"], "content": "I drink green tea morning and evening"}
+    model.always("resolve", decisions(both))
+    async with open_with_model(every_n=2) as memory:
+        await memory.add(scope, "s1", said("I drink green tea in the morning", "I drink green tea in the evening, too"))
+        await settled(memory, scope)
+
+        (row,) = await live(memory, scope)
+        assert row.content == both["content"]
+        assert len((await memory.trace(scope, row.memory_id)).messages) == 2
+        assert " alike n1 n2\n" in model.requests_of("resolve")[0].last_user_text
+
+
+async def test_the_scene_goes_on_behind_messages_that_are_not_worth_reading(
+    open_with_model: OpenWithModel, scope: Scope, settled: Settled, model: ScriptedLLM
+) -> None:
+    async with open_with_model() as memory:
+        for text in ("My boxes are packed", "ok", "The sofa stays behind"):
+            await memory.add(scope, "s1", said(text))
+            await settled(memory, scope)
+
+        first, second = (request.last_user_text.splitlines() for request in model.requests_of("extract"))
+        assert ("scene: none" in first, "scene: notes" in second) == (True, True)
+
+
 async def test_a_changed_value_reaches_every_memory_that_speaks_it(
     open_with_model: OpenWithModel, scope: Scope, settled: Settled, model: ScriptedLLM
 ) -> None:
@@ -230,6 +257,47 @@ async def test_a_changed_value_reaches_every_memory_that_speaks_it(
         evidence = await memory.trace(scope, dentist.memory_id)
         assert [m.content for m in evidence.messages] == ["My dentist is near the flat in Lisbon", "I live in Braga"]
         assert (dentist.version, [row.version for row in evidence.replaced]) == (1, [0])
+
+
+async def test_a_changed_value_reaches_all_copies_when_there_are_many(
+    open_with_model: OpenWithModel, scope: Scope, settled: Settled, model: ScriptedLLM
+) -> None:
+    places = [
+        f"The {place} that I go to is in" for place in ("dentist", "gym", "bakery", "school", "office", "library")
+    ]
+    places += [
+        f"My favourite {place} lies in" for place in ("garage", "tailor", "florist", "cinema", "chapel", "market")
+    ]
+
+    def told(request: RecordedRequest) -> Reply:
+        items = []
+        for alias, _, text in shown(request):
+            city = text.split()[-1] if text.startswith("I live") else ""
+            items.append(fact(text, alias, attribute="residence" if city else "", value=city))
+        return memories(*items)
+
+    def everywhere(request: RecordedRequest) -> Reply:
+        mark = request.last_user_text.split("\n", 1)[0].removeprefix("mark: ")
+        parts = [part.splitlines() for part in request.last_user_text.split(f"#{mark} ")[1:]]
+        known = {head.split()[0]: text for head, text, *_ in (part for part in parts if part[0].startswith("m"))}
+        home = next(alias for alias, text in known.items() if text.startswith("I live"))
+        revised = {alias: text.replace("Lisbon", "Braga") for alias, text in known.items() if alias != home}
+        return decisions(
+            {"item": "n1", "action": "update", "targets": [home]},
+            *({"item": "n1", "action": "revise", "targets": [a], "content": text} for a, text in revised.items()),
+        )
+
+    model.always("extract", told)
+    async with open_with_model() as memory:
+        for place in ("I live in", *places):
+            await memory.add(scope, "s1", said(f"{place} Lisbon"))
+        await memory.flush(scope)
+        assert len(await live(memory, scope)) == 1 + len(places)
+        model.always("resolve", everywhere)
+        await memory.add(scope, "s2", said("I live in Braga"))
+        await settled(memory, scope)
+
+        assert await contents(memory, scope) == sorted(f"{place} Braga" for place in ("I live in", *places))
 
 
 async def test_what_a_person_wrote_is_kept_and_the_other_text_is_a_proposal(
@@ -311,7 +379,8 @@ async def test_a_refused_key_stops_the_calls_shows_in_health_and_is_asked_again_
 async def test_a_spent_budget_stops_distillation_until_the_next_day_and_nothing_else(
     open_with_model: OpenWithModel, scope: Scope, clock: FakeClock, settled: Settled, model: ScriptedLLM
 ) -> None:
-    async with open_with_model(llm={"daily_tokens": 1}, l2_delay_seconds=100_000) as memory:
+    later = {"l2_delay_seconds": 1e6, "l2_max_interval_seconds": 1e6}  # or L2 could spend the next day's tokens first
+    async with open_with_model(llm={"daily_tokens": 1}, **later) as memory:
         await memory.add(scope, "s1", said("I live in Lisbon"))
         await settled(memory, scope)
         await memory.add(scope, "s1", said("I work at a bakery"))

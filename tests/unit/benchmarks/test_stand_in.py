@@ -25,38 +25,12 @@ from memstrata.testing.llm import RecordedRequest, Reply
 NOON = 1_770_811_200_000
 PROFILE = Profile("i", "t", "a")
 
+MemoryOf = Callable[..., MemoryRecord]
+SceneOf = Callable[[str, str], SceneView]
+
 
 def message(seq: int, content: str, role: Any = "user") -> Message:
     return Message(seq, f"id-{seq}", "s", "", role, content, NOON, NOON)
-
-
-def memory(seq: int, content: str) -> MemoryRecord:
-    return MemoryRecord(
-        seq=seq,
-        memory_id=f"m_{seq}",
-        version=0,
-        content=content,
-        type="persona",
-        priority=70,
-        scene_name="",
-        applies_to="always",
-        slot="",
-        session_id="s",
-        task_id="",
-        origin="model",
-        happened_from=None,
-        happened_to=None,
-        metadata={},
-        created_at=NOON,
-        updated_at=NOON,
-        valid_to=None,
-        superseded_by=None,
-    )
-
-
-def scene(path: str, body: str) -> SceneView:
-    document = Document(1, "scene", path, 1, body, f"about {path}", 1, "model", NOON, NOON)
-    return SceneView(document, (memory(1, "User says: I row"),))
 
 
 def extraction_prompt(*messages: Message) -> str:
@@ -68,6 +42,15 @@ def extraction_prompt(*messages: Message) -> str:
 def scene_prompt(memories: tuple[MemoryRecord, ...], scenes: tuple[SceneView, ...] = ()) -> str:
     request = SceneRequest(PROFILE, "en", memories, scenes, 15, NOON)
     return scene_text(request, memories, Aliases("m", (one.seq for one in memories)), "beef", UTC)
+
+
+@pytest.fixture
+def scene(memory_of: MemoryOf) -> SceneOf:
+    def build(path: str, body: str) -> SceneView:
+        document = Document(1, "scene", path, 1, body, f"about {path}", 1, "model", NOON, NOON)
+        return SceneView(document, (memory_of(1, "User says: I row"),))
+
+    return build
 
 
 @pytest.fixture
@@ -125,17 +108,21 @@ def test_every_user_message_becomes_one_memory_that_cites_it(ask: Callable[[str,
     assert all(one["type"] == "persona" and one["priority"] >= 60 for one in items)
 
 
-def test_every_new_memory_is_stored_whatever_it_is_near_to(ask: Callable[[str, str], Reply]) -> None:
+def test_every_new_memory_is_stored_whatever_it_is_near_to(
+    ask: Callable[[str, str], Reply], memory_of: MemoryOf
+) -> None:
     drafts = tuple(MemoryDraft(text, "persona", 70, (1,)) for text in ("I row", "#beef n7 persona"))
-    request = ResolveRequest(Scope("i", "t", "a", "u"), "en", drafts, ((memory(5, "I rowed"),), ()), ((0, 1),))
+    request = ResolveRequest(Scope("i", "t", "a", "u"), "en", drafts, ((memory_of(5, "I rowed"),), ()), ((0, 1),))
     shown = comparison(request, Aliases("m", (5,)), Aliases("n", (0, 1)), UTC)
     assert new_places(shown) == ["n1", "n2"]
     decisions = json.loads(ask("resolve", shown).text)["decisions"]
     assert [(one["item"], one["action"]) for one in decisions] == [("n1", "store"), ("n2", "store")]
 
 
-def test_scenes_tell_every_memory_once_within_their_limits(ask: Callable[[str, str], Reply]) -> None:
-    memories = tuple(memory(seq, f"User says: fact number {seq} of a longish kind") for seq in range(10, 70))
+def test_scenes_tell_every_memory_once_within_their_limits(
+    ask: Callable[[str, str], Reply], memory_of: MemoryOf
+) -> None:
+    memories = tuple(memory_of(seq, f"User says: fact number {seq} of a longish kind") for seq in range(10, 70))
     shown = scene_prompt(memories)
     assert [one.content for one in new_memories(shown)] == [one.content for one in memories]
 
@@ -151,17 +138,17 @@ def test_scenes_tell_every_memory_once_within_their_limits(ask: Callable[[str, s
 
 
 def test_new_memories_go_beside_the_scenes_that_exist_and_into_them_when_there_are_many(
-    ask: Callable[[str, str], Reply],
+    ask: Callable[[str, str], Reply], memory_of: MemoryOf, scene: SceneOf
 ) -> None:
     few = (scene("Talks-1.md", "# Talks\n\n- I row"),)
     many = tuple(scene(f"Talks-{number}.md", "# Talks\n\n- I row") for number in range(1, 13))
-    new = (memory(10, "User says: I swim"),)
+    new = (memory_of(10, "User says: I swim"),)
     (beside,) = ask("consolidate", scene_prompt(new, few)).tool_calls
     (inside,) = ask("consolidate", scene_prompt(new, many)).tool_calls
     assert (arguments(beside)["path"], arguments(inside)["path"]) == ("Talks-2.md", "Talks-1.md")
 
 
-def test_the_portrait_tells_the_scenes_that_are_printed(ask: Callable[[str, str], Reply]) -> None:
+def test_the_portrait_tells_the_scenes_that_are_printed(ask: Callable[[str, str], Reply], scene: SceneOf) -> None:
     views = (
         scene("Talks-1.md", "# Talks\n\n- 2026-01-05: I row"),
         scene("Talks-2.md", "# Talks\n\n- 2026-01-06: 我游泳"),

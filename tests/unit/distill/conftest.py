@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -31,31 +32,6 @@ def _batch(
     return MessageBatch(Scope("i", "t", "a", "u"), "s", previous_scene, before, new)
 
 
-def _memory(seq: int, content: str, **changes: Any) -> MemoryRecord:
-    memory = MemoryRecord(
-        seq=seq,
-        memory_id=f"m_{seq}",
-        version=0,
-        content=content,
-        type="persona",
-        priority=60,
-        scene_name="",
-        applies_to="always",
-        slot="",
-        session_id="s",
-        task_id="",
-        origin="rules",
-        happened_from=None,
-        happened_to=None,
-        metadata={},
-        created_at=SAID_AT,
-        updated_at=SAID_AT,
-        valid_to=None,
-        superseded_by=None,
-    )
-    return replace(memory, **changes)
-
-
 def _view(path: str, *memories: MemoryRecord, **changes: Any) -> SceneView:
     document = Document(1, "scene", path, 1, "body", "summary", 1, "rules", SAID_AT, SAID_AT)
     return SceneView(replace(document, **changes), memories)
@@ -68,8 +44,9 @@ def batch_of() -> BatchOf:
 
 
 @pytest.fixture
-def memory_of() -> MemoryOf:
-    return _memory
+def memory_of(memory_of: MemoryOf) -> MemoryOf:
+    """Return the builder of stored memories, with the day and the distiller of these tests."""
+    return partial(memory_of, priority=60, session_id="s", origin="rules", created_at=SAID_AT, updated_at=SAID_AT)
 
 
 @pytest.fixture

@@ -34,3 +34,10 @@ def test_an_address_that_is_more_or_less_than_one_is_refused_without_repeating_i
 def test_a_model_without_a_name_is_refused() -> None:
     with pytest.raises(Misconfigured):
         ModelChoice("http://127.0.0.1:1/v1", " ")
+
+
+@pytest.mark.parametrize("key", ["sk-secret-1\n", "sk-\0", "sk-\ud83d"])
+def test_a_key_that_no_header_can_carry_is_refused_without_repeating_it(key: str) -> None:
+    with pytest.raises(Misconfigured, match="key") as caught:
+        ModelChoice("http://127.0.0.1:1/v1", "model", key)
+    assert "sk-" not in str(caught.value)

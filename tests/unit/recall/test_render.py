@@ -14,6 +14,7 @@ from memstrata.recall.words import words_for
 from memstrata.records import Document, Hit, MemoryRecord
 from memstrata.settings import RecallSettings
 from memstrata.text.graphemes import cut
+from memstrata.text.language import main_language
 from memstrata.text.markers import strip_injected
 from memstrata.text.tokens import count_tokens
 
@@ -225,7 +226,7 @@ def test_one_memory_keeps_to_its_own_tokens_and_is_cut_between_characters(conten
     for line in shown:
         text, full = line.removeprefix("- [episodic] "), whole.removeprefix("- [episodic] ")
         assert count_tokens(text) <= tokens
-        more = words_for("en").more
+        more = words_for(main_language([content])).more
         kept = text.removesuffix(more) if text != full else text
         assert kept in {full[:boundary] for boundary in (0, *(one.end() for one in regex.finditer(r"\X", full)))}
 

@@ -21,9 +21,18 @@ async def test_an_endpoint_is_named_with_its_model_and_dimensions(clock: FakeClo
     await embedder.close()
 
 
-@pytest.mark.parametrize("given", [{}, {"base_url": "http://127.0.0.1:1/v1"}, {"model": "small"}])
-def test_half_a_configuration_is_refused(clock: FakeClock, given: dict[str, Any]) -> None:
-    with pytest.raises(Misconfigured):
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
+        ({}, "MEMSTRATA_EMBEDDING_BASE_URL"),
+        ({"base_url": "http://127.0.0.1:1/v1"}, "MEMSTRATA_EMBEDDING_MODEL"),
+        ({"model": "small"}, "MEMSTRATA_EMBEDDING_BASE_URL"),
+    ],
+)
+def test_half_a_configuration_is_refused_and_the_missing_setting_named(
+    clock: FakeClock, given: dict[str, Any], missing: str
+) -> None:
+    with pytest.raises(Misconfigured, match=missing):
         embedder_of(EmbeddingSettings(provider="openai", **given), clock)
 
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from memstrata.clock import Instant
 from memstrata.distill.protocol import Decision, Decisions
 from memstrata.distill.run import StepContext
+from memstrata.distill.validate import narrowest
 from memstrata.ids import memory_id
 from memstrata.records import (
-    AppliesTo,
-    MemoryDraft,
     MemoryRecord,
     Message,
     NewMemory,
+    OutputAction,
     Profile,
     RunOutput,
     SessionTarget,
@@ -26,8 +26,6 @@ from memstrata.records import (
 from memstrata.store.protocol import Repositories
 
 __all__ = ["Applied", "apply_decisions"]
-
-_WIDTHS = {"scene": 0, "project": 1, "always": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +134,7 @@ class _Change:
             type=draft.type,
             priority=draft.priority,
             scene_name=draft.scene_name,
-            applies_to=_applies_to(draft, retiring),
+            applies_to=narrowest((draft.applies_to, *(row.applies_to for row in retiring))),
             slot=draft.slot,
             session_id=self.target.session_id,
             task_id=self.sources[-1].task_id,  # a batch may reach over several tasks
@@ -151,9 +149,11 @@ class _Change:
         )
         return r.memories.add(scope, self.profile, memory)
 
-    def _output(self, row: MemoryRecord, action: str, replaced: Sequence[MemoryRecord], note: str) -> RunOutput:
+    def _output(
+        self, row: MemoryRecord, action: OutputAction, replaced: Sequence[MemoryRecord], note: str
+    ) -> RunOutput:
         cited = tuple(message.seq for message in self.sources)
-        return RunOutput("l1", row.seq, action, cited, tuple(one.seq for one in replaced), note)  # type: ignore[arg-type]
+        return RunOutput("l1", row.seq, action, cited, tuple(one.seq for one in replaced), note)
 
 
 def _rules_give_way(
@@ -200,8 +200,3 @@ def _version(retiring: tuple[MemoryRecord, ...], now: Instant) -> _Version:
     if len(retiring) == 1:
         return _Version(retiring[0].memory_id, retiring[0].version + 1, retiring[0].created_at)
     return _Version(memory_id(now), 0, min(row.created_at for row in retiring))
-
-
-def _applies_to(draft: MemoryDraft, retiring: tuple[MemoryRecord, ...]) -> AppliesTo:
-    """Return the narrowest reach among the draft and what it takes the place of: merging never widens it."""
-    return min((draft.applies_to, *(row.applies_to for row in retiring)), key=lambda reach: _WIDTHS[reach])

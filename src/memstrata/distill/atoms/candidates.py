@@ -20,7 +20,7 @@ from memstrata.store.shapes import MemoryFilter
 __all__ = ["Likeness", "Near", "near_to"]
 
 _CANDIDATES = 5
-_VALUE_COPIES = 10
+_VALUE_COPIES = 50  # one that is not asked about keeps the old value for good; more would not fit one answer
 _SIMILAR = 0.35  # share of a draft's information that a memory must hold to be worth comparing
 _ALIKE = 0.6  # share of the shorter text's words that the other must hold
 _LEAST_SHARED = 2

@@ -9,22 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
-from typing import Any, Final
+from typing import Any
 
 from memstrata.clock import Instant
 from memstrata.distill.atoms.items import WORK_FIELDS, memory_type
 from memstrata.distill.atoms.times import read_time
 from memstrata.distill.atoms.verdicts import Verdict
-from memstrata.distill.validate import ABSOLUTE, DISCARD_LINES
+from memstrata.distill.validate import ABSOLUTE, CORE_INSTRUCTION, DISCARD_LINES, narrowest
 from memstrata.records import AppliesTo, MemoryDraft, MemoryRecord, MemoryType, Mode
 
 __all__ = ["Combining", "reaches_of"]
 
 Part = MemoryDraft | MemoryRecord
 
-_NARROWEST_FIRST: Final[tuple[AppliesTo, ...]] = ("scene", "project", "always")
 _CARRIED = ("subject", "subject_name", *WORK_FIELDS)
-_CORE = 90  # what an absolute order weighs among memories that are none
 
 
 def reaches_of(parts: Iterable[Part]) -> set[AppliesTo]:
@@ -52,10 +50,7 @@ class Combining:
         """Return the draft joined with memories and other drafts. Its sources are left to the caller."""
         parts = (draft, *others)
         kind, priority = self._weighed(parts, verdict)
-        start, end = _span(parts)
-        given = (read_time(verdict.start, self.zone), read_time(verdict.end, self.zone, end=True))
-        if given != (None, None) and (None in given or given[0] <= given[1]):  # type: ignore[operator]
-            start, end = given
+        start, end = self._told_span(verdict) or _span(parts)
         return replace(
             draft,
             content=verdict.content,
@@ -86,6 +81,12 @@ class Combining:
             metadata=metadata,
         )
 
+    def _told_span(self, verdict: Verdict) -> tuple[Instant | None, Instant | None] | None:
+        """Return the times that were said; None where there are none, or the end comes before the start."""
+        start, end = read_time(verdict.start, self.zone), read_time(verdict.end, self.zone, end=True)
+        is_backwards = start is not None and end is not None and start > end
+        return None if (start is None and end is None) or is_backwards else (start, end)
+
     def _weighed(self, parts: Sequence[Part], verdict: Verdict) -> tuple[MemoryType, int]:
         """Return type and priority: what was said as far as the parts allow it, else those of the draft and the highest."""
         own = parts[0].type
@@ -94,7 +95,7 @@ class Combining:
             kind = own
         if kind == "instruction" and any(part.priority == ABSOLUTE for part in parts):
             return kind, ABSOLUTE
-        weights = [_CORE if part.priority == ABSOLUTE else part.priority for part in parts]
+        weights = [CORE_INSTRUCTION if part.priority == ABSOLUTE else part.priority for part in parts]
         highest = max(weights)
         if highest < DISCARD_LINES[kind]:
             kind = own
@@ -104,7 +105,7 @@ class Combining:
 
 def _reach(parts: Sequence[Part], kind: MemoryType) -> AppliesTo:
     reaches = reaches_of(parts) or {part.applies_to for part in parts}
-    return min(reaches, key=_NARROWEST_FIRST.index) if kind == "instruction" else parts[0].applies_to
+    return narrowest(reaches) if kind == "instruction" else parts[0].applies_to
 
 
 def _slot(parts: Sequence[Part]) -> str:

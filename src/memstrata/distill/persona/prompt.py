@@ -98,7 +98,8 @@ is nothing to say.
 - At most {limit} characters in all. What matters most comes first; when it grows too long, say less of the rest.
 - Scenes are the only evidence. Do not guess at causes, feelings or character; what a scene marks as inferred stays \
 marked. What holds for a project, the assistant or somebody else is no trait of the user; names are those that the scenes \
-give. When little is known, write little: a few true lines are a good page.
+give. An instruction that its scene binds to one subject or project is no general rule. When \
+little is known, write little: a few true lines are a good page.
 - Where scenes contradict each other, the newer one holds; say what changed, and when, if it matters.
 - Mode `first` draws the page from nothing. Mode `incremental` starts from the page as it is: confirm what the scenes \
 bear out, add what is new, correct what no longer holds, and rearrange it when the picture has shifted. Never append \

@@ -21,7 +21,7 @@ from memstrata.distill.scenes.likeness import related
 from memstrata.distill.scenes.meta import one_line
 from memstrata.distill.validate import MAX_SCENE, MAX_SUMMARY
 from memstrata.distill.workbench import DELETED
-from memstrata.records import CustomPrompt, MemoryRecord, Mode
+from memstrata.records import AppliesTo, CustomPrompt, MemoryRecord, Mode
 from memstrata.text.graphemes import cut
 
 __all__ = ["PERSONA_REQUEST", "UNTOUCHED", "capacity_line", "repair_text", "scene_system", "scene_text"]
@@ -91,6 +91,12 @@ _MODES: Final[Mapping[Mode, _Mode]] = {
     ),
 }
 
+_BOUNDS: Final[Mapping[AppliesTo, str]] = {
+    "always": "",
+    "project": " (this project only)",
+    "scene": " (this subject only)",
+}
+
 _RULES: Final = """\
 You keep the scene files of a long-term memory: a small set of Markdown files, one theme each. {task} New memories keep \
 arriving, and you weave them into the files, so that a reader who opens one file a year from now understands its theme \
@@ -126,7 +132,8 @@ names, and the language of the memories below them:
 When a memory contradicts the file, the newer one holds; what was true before goes, with its date, where changes are kept, \
 and what cannot be decided is an open point. Say nothing that no memory supports, and leave each \
 statement with whom it is about: what holds for a project, the assistant or somebody else is no trait of the user, and \
-names are those that the memories give. Dates are written out (2026-03-14), never "yesterday".
+names are those that the memories give. An instruction that is marked with its bounds is written with them, and makes no \
+general rule. Dates are written out (2026-03-14), never "yesterday".
 `summary` is one line of 30 to 40 words, at most {summary} characters, that tells a reader whether to open the file.
 Heat, times and everything above the text belong to the program: leave them out.
 
@@ -238,4 +245,5 @@ def _memory_line(memory: MemoryRecord, aliases: Aliases, zone: tzinfo) -> str:
     told = _OUR_WORDS.sub(
         lambda word: word[0].replace("_", " ").strip("[]-").lower(), one_line(memory.content) + before
     )
-    return f"[{aliases.name(memory.seq)}] {local_time(when, zone).date()} · {memory.type} · {told}"
+    bounds = _BOUNDS[memory.applies_to] if memory.type == "instruction" else ""
+    return f"[{aliases.name(memory.seq)}] {local_time(when, zone).date()} · {memory.type}{bounds} · {told}"

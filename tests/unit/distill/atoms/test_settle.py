@@ -173,6 +173,13 @@ def test_the_times_of_a_merge_may_be_told(draft_of: DraftOf, memory_of: MemoryOf
     assert (decision.draft.happened_from, decision.draft.happened_to) == (1_770_739_200_000, 1_770_911_999_999)
 
 
+def test_times_of_a_merge_that_run_backwards_are_not_taken(draft_of: DraftOf, memory_of: MemoryOf) -> None:
+    known = memory_of(11, "known", happened_from=5, happened_to=20)
+    merge = Verdict("merge", (11,), content="both", start="2026-02-12", end="2026-02-11")
+    (decision,) = settled([draft_of()], [known], {0: merge})
+    assert (decision.draft.happened_from, decision.draft.happened_to) == (5, 20)
+
+
 def test_an_update_keeps_the_slot_and_takes_a_text_only_if_there_is_one(draft_of: DraftOf, memory_of: MemoryOf) -> None:
     known = [memory_of(11, "In Bonn", slot="residence"), memory_of(12, "Task", metadata={"owner": "Tom"})]
     drafts = [draft_of("In Kiel"), draft_of("Task done", metadata={"status": "done"})]

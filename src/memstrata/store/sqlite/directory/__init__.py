@@ -1,0 +1,1 @@
+"""The directory in SQLite, one repository per noun. See `store.directory`."""

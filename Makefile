@@ -32,7 +32,7 @@ check: $(DEV) ## lint, types, import rules, generated pages
 	  || { echo "docs/settings.md is not what the program says: memstrata config --markdown > docs/settings.md" >&2; exit 1; }
 
 test: check ## check, then every test but the slow ones
-	$(BIN)/pytest -m "not slow and not local_model"
+	$(BIN)/pytest --numprocesses auto --dist worksteal -m "not slow and not local_model"
 
 test-slow: $(DEV) ## the slow tests: faults, load, recorded requests
 	$(BIN)/pytest -m "slow and not local_model"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import EllipsisType
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from memstrata.client._additions import parts_of
 from memstrata.client._evidence import DocumentVersion, Evidence, MemoryVersion, PersonaEvidence, SceneEvidence
+from memstrata.client._forgetting import Forgettable, ForgettingReceipt, Policy, PolicyState
 from memstrata.client._results import (
     Data,
     Found,
@@ -30,7 +32,7 @@ from memstrata.client._results import (
     version_number,
 )
 
-__all__ = ["Call", "Calls", "MessageLike", "Time"]
+__all__ = ["Call", "Calls", "MessageLike", "Time", "wire_time"]
 
 T = TypeVar("T")
 
@@ -51,6 +53,7 @@ class Call(Generic[T]):
     repeatable: bool = True  # sending it twice has the effect of sending it once, and the same answer
     wait_seconds: float = 0.0  # how long the server may take on purpose
     headers: Mapping[bytes, bytes] = field(default_factory=dict)
+    settle_seconds: float = 0.0  # how far behind its arrival the server dates it; the next one would overtake it
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +88,22 @@ class Calls:
             task=self.task if isinstance(task, EllipsisType) else task,
         )
 
-    def add(self, messages: Sequence[MessageLike], session: str | None, idempotency_key: str | None) -> Call[Receipt]:
+    def add(
+        self, messages: Sequence[MessageLike], session: str | None, idempotency_key: str | None
+    ) -> tuple[str, tuple[Call[Receipt], ...]]:
+        """Return the key of the whole and the requests that carry it, to be sent in order."""
         session = session or self.session
         if not session:
             raise ValueError("add needs a session: give one here or to the client")
-        body = {
-            "session_id": session,
-            "messages": [_message(item) for item in messages],
-            "idempotency_key": idempotency_key or uuid.uuid4().hex,
-        }
-        return self._post("/v3/conversation/add", body, Receipt.read)
+        key = idempotency_key or uuid.uuid4().hex
+        parts = parts_of([_message(item) for item in messages], key)
+        calls = []
+        for part in parts:
+            body = {"session_id": session, "messages": part.messages, "idempotency_key": part.key}
+            calls.append(
+                replace(self._post("/v3/conversation/add", body, Receipt.read), settle_seconds=part.settle_seconds)
+            )
+        return key, tuple(calls)
 
     def messages(
         self, session: str | None, since: Time | None, until: Time | None, limit: int | None, offset: int | None
@@ -261,6 +270,34 @@ class Calls:
     def retry(self) -> Call[int]:
         return self._post("/v3/pipeline/retry", {}, lambda data: int(data["retried"]), repeatable=False)
 
+    def forgettable(self, selection: Data) -> Call[Forgettable]:
+        return self._post("/v3/forget", {**_selected(selection), "dry_run": True}, Forgettable.read)
+
+    def forget(self, selection: Data, confirm: bool) -> Call[ForgettingReceipt]:
+        body = {**_selected(selection), "confirm": confirm}
+        return self._post("/v3/forget", body, ForgettingReceipt.read, repeatable=False)
+
+    def forgetting_receipt(self, receipt_id: str) -> Call[ForgettingReceipt]:
+        return Call("/v3/forget/receipt", {"forgetting_id": receipt_id}, ForgettingReceipt.read)
+
+    def policy(self, team: str | None, agent: str | None, user: str | None) -> Call[PolicyState]:
+        return Call("/v3/policy/get", _part(team, agent, user), PolicyState.read)
+
+    def set_policy(
+        self,
+        team: str | None,
+        agent: str | None,
+        user: str | None,
+        redact_secrets: bool | None,
+        retention_days: int | None,
+    ) -> Call[PolicyState]:
+        rules = {"redact_secrets": redact_secrets, "l0_l1_retention_days": retention_days}
+        return Call("/v3/policy/set", {**_part(team, agent, user), **rules}, PolicyState.read)
+
+    def policies(self, limit: int | None, offset: int | None) -> Call[Page[Policy]]:
+        body = {"limit": limit, "offset": offset}
+        return Call("/v3/policy/list", body, lambda data: page(Policy.read, data["items"], data["total"]))
+
     def load(self) -> Call[Mapping[str, LayerLoad]]:
         return self._post("/v2/pipeline/status", {}, LayerLoad.read_all)
 
@@ -285,21 +322,34 @@ class Calls:
         return Call(path, given, read, repeatable, wait_seconds, headers or {})
 
 
+def _selected(selection: Data) -> Data:
+    """Return a selection as it is sent. An empty list is sent as one: left out, it would make the request wider."""
+    window = _window(selection["since"], selection["until"])
+    rest = {name: value for name, value in selection.items() if name not in ("since", "until")}
+    return {name: list(value) if isinstance(value, tuple | list) else value for name, value in rest.items()} | window
+
+
+def _part(team: str | None, agent: str | None, user: str | None) -> dict[str, str]:
+    ids = {"team_id": team, "agent_id": agent, "user_id": user}
+    return {name: value for name, value in ids.items() if value is not None}
+
+
 def _message(item: MessageLike) -> dict[str, Any]:
     if isinstance(item, tuple):
         role, content = item
         return {"role": role, "content": content}
-    return {key: _iso(value) if isinstance(value, datetime) else value for key, value in item.items()}
+    return {key: wire_time(value) if isinstance(value, datetime) else value for key, value in item.items()}
 
 
 def _window(since: Time | None, until: Time | None) -> dict[str, str | None]:
     return {
-        "time_start": _iso(since) if isinstance(since, datetime) else since,
-        "time_end": _iso(until) if isinstance(until, datetime) else until,
+        "time_start": wire_time(since) if isinstance(since, datetime) else since,
+        "time_end": wire_time(until) if isinstance(until, datetime) else until,
     }
 
 
-def _iso(time: datetime) -> str:
+def wire_time(time: datetime) -> str:
+    """Return a time as the server reads it, in UTC and milliseconds. Raises ValueError for one without a zone."""
     if time.tzinfo is None:
         raise ValueError("a datetime without a time zone could mean any instant; give it one")
     return time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"

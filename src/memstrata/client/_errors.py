@@ -22,6 +22,7 @@ __all__ = [
     "InvalidRequest",
     "MemstrataClientError",
     "NotFound",
+    "ParamError",
     "ServerFailed",
     "Unauthorized",
     "Unavailable",
@@ -31,7 +32,12 @@ __all__ = [
 
 
 class MemstrataClientError(Exception):
-    """Root of all errors of this client. `code` is the envelope's, else the HTTP status, 0 where nothing answered."""
+    """Root of all errors of this client. `code` is the envelope's, else the HTTP status, 0 where nothing answered.
+
+    `idempotency_key` is set by an `add` that failed: the same call with that key completes it and stores nothing twice.
+    """
+
+    idempotency_key: str = ""
 
     def __init__(self, code: int, message: str, request_id: str = "", details: Mapping[str, Any] | None = None) -> None:
         self.code = code
@@ -78,6 +84,10 @@ class Unreachable(Unavailable):
 
 class ServerFailed(MemstrataClientError):
     """The server failed, or what answered is no Memstrata server."""
+
+
+class ParamError(ValueError):
+    """An argument that cannot be meant; nothing was sent. It is none of the tree, as no call was made."""
 
 
 _BY_CODE: Mapping[int, type[MemstrataClientError]] = {

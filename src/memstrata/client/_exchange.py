@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+import ssl
 from collections.abc import Mapping
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -16,7 +17,16 @@ import httpx
 from memstrata.client._calls import Call
 from memstrata.client._errors import ServerFailed, Unavailable, Unreachable, error_for
 
-__all__ = ["base_headers", "base_url", "interpret", "pause_before_retry", "request_of", "unreachable"]
+__all__ = [
+    "base_headers",
+    "base_url",
+    "checked_tls",
+    "encode",
+    "interpret",
+    "pause_before_retry",
+    "request_of",
+    "unreachable",
+]
 
 T = TypeVar("T")
 
@@ -34,28 +44,50 @@ def base_url(endpoint: str) -> str:
     return endpoint.rstrip("/")
 
 
-def base_headers(api_key: str, instance: str) -> dict[bytes, bytes]:
+def base_headers(api_key: str, instance: str, user_key: str | None = None) -> dict[bytes, bytes]:
     """Return the headers of every request. Raises ValueError when one would be empty."""
     if not api_key.strip() or not instance.strip():
         raise ValueError("api_key and instance must not be empty; a server without a key takes any")
-    return {
+    headers = {
         b"authorization": f"Bearer {api_key}".encode(),
         b"x-tdai-service-id": instance.encode(),
         b"content-type": b"application/json",
     }
+    if user_key is not None:
+        if not user_key.strip():
+            raise ValueError("user_key must not be empty; leave it out to ask as nobody in particular")
+        headers[b"x-tdai-user-key"] = user_key.encode()
+    return headers
 
 
-def request_of(call: Call[T], timeout_seconds: float) -> dict[str, Any]:
-    """Return the arguments of `httpx.Client.request` for a call."""
-    timeout = max(timeout_seconds, call.wait_seconds + WAIT_MARGIN_SECONDS if call.wait_seconds else 0.0)
-    content = None if call.body is None else _encode(call.body)
-    return {
+def checked_tls(tls: ssl.SSLContext | None) -> ssl.SSLContext | bool:
+    """Return what httpx verifies servers with. Raises ValueError for a context that would trust anybody."""
+    if tls is None:
+        return True
+    if tls.verify_mode != ssl.CERT_REQUIRED or not tls.check_hostname:
+        raise ValueError(
+            "tls must verify the server's certificate and name; for a CA of your own, load it into the context"
+        )
+    return tls
+
+
+def request_of(call: Call[T], timeout_seconds: float, seconds_left: float | None = None) -> dict[str, Any]:
+    """Return the arguments of `httpx.Client.request` for a call. A deadline takes the place of the usual timeout.
+
+    Where that is the client's own it is left out: httpx takes longer to read a timeout than we do to build a body.
+    """
+    content = None if call.body is None else encode(call.body)
+    request: dict[str, Any] = {
         "method": "GET" if content is None else "POST",
         "url": call.path,
         "content": content,
         "headers": call.headers,
-        "timeout": timeout,
     }
+    if seconds_left is not None:
+        request["timeout"] = seconds_left
+    elif call.wait_seconds + WAIT_MARGIN_SECONDS > timeout_seconds and call.wait_seconds:
+        request["timeout"] = call.wait_seconds + WAIT_MARGIN_SECONDS
+    return request
 
 
 def interpret(response: httpx.Response) -> Mapping[str, Any]:
@@ -84,7 +116,9 @@ def unreachable(error: httpx.HTTPError) -> Unreachable:
     return Unreachable(f"{what}: {str(error) or type(error).__name__}", sent=not before, timed_out=timed_out)
 
 
-def pause_before_retry(error: Unavailable, attempt: int, *, repeatable: bool) -> float | None:
+def pause_before_retry(
+    error: Unavailable, attempt: int, *, repeatable: bool, seconds_left: float | None = None
+) -> float | None:
     """Return how many seconds to wait before the next try, None to give up. `attempt` is 0 for the first.
 
     A request that may have arrived is repeated only when that changes nothing; one that took too long never is, because
@@ -95,15 +129,14 @@ def pause_before_retry(error: Unavailable, attempt: int, *, repeatable: bool) ->
     if isinstance(error, Unreachable) and (error.timed_out or (error.sent and not repeatable)):
         return None
     pause = FIRST_PAUSE_SECONDS * (1 << attempt) * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not a secret
-    return min(max(pause, error.retry_after or 0.0), LONGEST_PAUSE_SECONDS)
+    pause = min(max(pause, error.retry_after or 0.0), LONGEST_PAUSE_SECONDS)
+    return None if seconds_left is not None and pause >= seconds_left else pause
 
 
-def _encode(body: Mapping[str, Any]) -> bytes:
-    try:
-        return json.dumps(body, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        # Half of a surrogate pair cannot be UTF-8, but as an escape it can be sent; it is no reason to lose a turn.
-        return json.dumps(body).encode()
+def encode(body: Mapping[str, Any]) -> bytes:
+    """Return the JSON of a body."""
+    # Half of a surrogate pair cannot be UTF-8, but as an escape it can be sent; it is no reason to lose a turn.
+    return json.dumps(body, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
 def _failed(code: int, response: httpx.Response, answer: Mapping[str, Any]) -> Exception:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ssl
+
 import httpx
 
 from memstrata.client._calls import Time
@@ -21,12 +23,18 @@ class MemoryGenerationLogClient(Connection):
         *,
         api_key: str = "local",
         instance: str = "default",
+        user_key: str | None = None,
         timeout: float = 30.0,
+        tls: ssl.SSLContext | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        """Nothing is sent yet. `timeout` is in seconds and for one try. Raises ValueError for an empty argument."""
+        """Nothing is sent yet. `timeout` is in seconds and for one try; a call's own is for all of its tries.
+
+        `user_key` is that of a person in the directory. `tls` is for a CA of your own; certificates are always verified.
+        Raises ValueError for an argument that is empty.
+        """
         self._calls = GenerationCalls()
-        super().__init__(endpoint, api_key, instance, timeout, transport)
+        super().__init__(endpoint, api_key, instance, timeout, transport, user_key, tls)
 
     def list(
         self,
@@ -37,17 +45,18 @@ class MemoryGenerationLogClient(Connection):
         until: Time | None = None,
         limit: int | None = None,
         cursor: str | None = None,
+        timeout: float | None = None,
     ) -> GenerationPage:
         """Page through the log, newest first: the last 7 days, or up to 90 days between two times."""
-        return self._send(self._calls.list(layer, status, since, until, limit, cursor))
+        return self._send(self._calls.list(layer, status, since, until, limit, cursor), timeout)
 
-    def get(self, log_id: str) -> Generation:
+    def get(self, log_id: str, *, timeout: float | None = None) -> Generation:
         """Read how one run went, with all that it rests on and wrote."""
-        return self._send(self._calls.get(log_id))
+        return self._send(self._calls.get(log_id), timeout)
 
-    def get_by_memory_id(self, memory_id: str, layer: str) -> Generation:
+    def get_by_memory_id(self, memory_id: str, layer: str, *, timeout: float | None = None) -> Generation:
         """Read how a memory or a document came to be what it is, with the references of that one alone."""
-        return self._send(self._calls.get_by_memory_id(memory_id, layer))
+        return self._send(self._calls.get_by_memory_id(memory_id, layer), timeout)
 
 
 class AsyncMemoryGenerationLogClient(AsyncConnection):
@@ -59,12 +68,18 @@ class AsyncMemoryGenerationLogClient(AsyncConnection):
         *,
         api_key: str = "local",
         instance: str = "default",
+        user_key: str | None = None,
         timeout: float = 30.0,
+        tls: ssl.SSLContext | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        """Nothing is sent yet. `timeout` is in seconds and for one try. Raises ValueError for an empty argument."""
+        """Nothing is sent yet. `timeout` is in seconds and for one try; a call's own is for all of its tries.
+
+        `user_key` is that of a person in the directory. `tls` is for a CA of your own; certificates are always verified.
+        Raises ValueError for an argument that is empty.
+        """
         self._calls = GenerationCalls()
-        super().__init__(endpoint, api_key, instance, timeout, transport)
+        super().__init__(endpoint, api_key, instance, timeout, transport, user_key, tls)
 
     async def list(
         self,
@@ -75,14 +90,15 @@ class AsyncMemoryGenerationLogClient(AsyncConnection):
         until: Time | None = None,
         limit: int | None = None,
         cursor: str | None = None,
+        timeout: float | None = None,
     ) -> GenerationPage:
         """Page through the log, newest first: the last 7 days, or up to 90 days between two times."""
-        return await self._send(self._calls.list(layer, status, since, until, limit, cursor))
+        return await self._send(self._calls.list(layer, status, since, until, limit, cursor), timeout)
 
-    async def get(self, log_id: str) -> Generation:
+    async def get(self, log_id: str, *, timeout: float | None = None) -> Generation:
         """Read how one run went, with all that it rests on and wrote."""
-        return await self._send(self._calls.get(log_id))
+        return await self._send(self._calls.get(log_id), timeout)
 
-    async def get_by_memory_id(self, memory_id: str, layer: str) -> Generation:
+    async def get_by_memory_id(self, memory_id: str, layer: str, *, timeout: float | None = None) -> Generation:
         """Read how a memory or a document came to be what it is, with the references of that one alone."""
-        return await self._send(self._calls.get_by_memory_id(memory_id, layer))
+        return await self._send(self._calls.get_by_memory_id(memory_id, layer), timeout)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Sequence
 
 import httpx
@@ -24,20 +25,26 @@ class MemoryPromptClient(Connection):
         api_key: str = "local",
         instance: str = "default",
         operator: str | None = None,
+        user_key: str | None = None,
         timeout: float = 30.0,
+        tls: ssl.SSLContext | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        """Nothing is sent yet. `timeout` is in seconds and for one try. Raises ValueError for an empty argument."""
+        """Nothing is sent yet. `timeout` is in seconds and for one try; a call's own is for all of its tries.
+
+        `user_key` is that of a person in the directory. `tls` is for a CA of your own; certificates are always verified.
+        Raises ValueError for an argument that is empty.
+        """
         self._calls = PromptCalls(operator)
-        super().__init__(endpoint, api_key, instance, timeout, transport)
+        super().__init__(endpoint, api_key, instance, timeout, transport, user_key, tls)
 
-    def create(self, *, name: str, layer: str, prompt: str) -> str:
+    def create(self, *, name: str, layer: str, prompt: str, timeout: float | None = None) -> str:
         """Keep a new prompt for `l1`, `l2` or `l3`, bound to nothing yet, and return its id."""
-        return self._send(self._calls.create(name, layer, prompt))
+        return self._send(self._calls.create(name, layer, prompt), timeout)
 
-    def get(self, prompt_id: str) -> Prompt:
+    def get(self, prompt_id: str, *, timeout: float | None = None) -> Prompt:
         """Read one prompt."""
-        return self._send(self._calls.get(prompt_id))
+        return self._send(self._calls.get(prompt_id), timeout)
 
     def list(
         self,
@@ -46,29 +53,44 @@ class MemoryPromptClient(Connection):
         limit: int | None = None,
         offset: int | None = None,
         time_order: str | None = None,
+        timeout: float | None = None,
     ) -> tuple[Prompt, ...]:
         """Page through prompts, newest first, 20 at a time unless told otherwise. `time_order` is `desc` or `asc`."""
-        return self._send(self._calls.list(layer, limit, offset, time_order))
+        return self._send(self._calls.list(layer, limit, offset, time_order), timeout)
 
-    def get_effective(self, *, layer: str, team: str, agent: str | None = None) -> EffectivePrompt:
+    def get_effective(
+        self, *, layer: str, team: str, agent: str | None = None, timeout: float | None = None
+    ) -> EffectivePrompt:
         """Read the prompt in force for a team or one of its agents; without any, the built-in one with an empty text."""
-        return self._send(self._calls.get_effective(layer, team, agent))
+        return self._send(self._calls.get_effective(layer, team, agent), timeout)
 
-    def update(self, prompt_id: str, *, name: str | None = None, prompt: str | None = None) -> int:
+    def update(
+        self, prompt_id: str, *, name: str | None = None, prompt: str | None = None, timeout: float | None = None
+    ) -> int:
         """Change name or text and return the version, which rises only if something did change."""
-        return self._send(self._calls.update(prompt_id, name, prompt))
+        return self._send(self._calls.update(prompt_id, name, prompt), timeout)
 
-    def delete(self, prompt_ids: Sequence[str]) -> DeletedPrompts:
+    def delete(self, prompt_ids: Sequence[str], *, timeout: float | None = None) -> DeletedPrompts:
         """Delete 1 to 100 prompts, all or none, with their bindings."""
-        return self._send(self._calls.delete(prompt_ids))
+        return self._send(self._calls.delete(prompt_ids), timeout)
 
-    def apply(self, prompt_id: str, *, layer: str, team: str | None = None, agents: Sequence[str] | None = None) -> int:
+    def apply(
+        self,
+        prompt_id: str,
+        *,
+        layer: str,
+        team: str | None = None,
+        agents: Sequence[str] | None = None,
+        timeout: float | None = None,
+    ) -> int:
         """Bind a prompt to agents of a team, else to the team, else to the instance; return how many bindings changed."""
-        return self._send(self._calls.apply(prompt_id, layer, team, agents))
+        return self._send(self._calls.apply(prompt_id, layer, team, agents), timeout)
 
-    def clear(self, *, layer: str, team: str | None = None, agents: Sequence[str] | None = None) -> int:
+    def clear(
+        self, *, layer: str, team: str | None = None, agents: Sequence[str] | None = None, timeout: float | None = None
+    ) -> int:
         """Free such targets of whatever is bound to them; return how many were."""
-        return self._send(self._calls.clear(layer, team, agents))
+        return self._send(self._calls.clear(layer, team, agents), timeout)
 
     def list_settings(
         self,
@@ -81,10 +103,11 @@ class MemoryPromptClient(Connection):
         limit: int | None = None,
         offset: int | None = None,
         time_order: str | None = None,
+        timeout: float | None = None,
     ) -> tuple[PromptSetting, ...]:
         """Page through bindings. `target_type` is `instance`, `team` or `agent`."""
         return self._send(
-            self._calls.list_settings(prompt_id, target_type, team, agent, layer, limit, offset, time_order)
+            self._calls.list_settings(prompt_id, target_type, team, agent, layer, limit, offset, time_order), timeout
         )
 
     def list_setting_logs(
@@ -100,12 +123,14 @@ class MemoryPromptClient(Connection):
         limit: int | None = None,
         offset: int | None = None,
         time_order: str | None = None,
+        timeout: float | None = None,
     ) -> tuple[PromptChange, ...]:
         """Page through the history of a prompt's or a target's bindings: the last 7 days, or up to 90 days between two times."""
         return self._send(
             self._calls.list_setting_logs(
                 prompt_id, target_type, team, agent, since, until, action, limit, offset, time_order
-            )
+            ),
+            timeout,
         )
 
 
@@ -119,20 +144,26 @@ class AsyncMemoryPromptClient(AsyncConnection):
         api_key: str = "local",
         instance: str = "default",
         operator: str | None = None,
+        user_key: str | None = None,
         timeout: float = 30.0,
+        tls: ssl.SSLContext | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        """Nothing is sent yet. `timeout` is in seconds and for one try. Raises ValueError for an empty argument."""
+        """Nothing is sent yet. `timeout` is in seconds and for one try; a call's own is for all of its tries.
+
+        `user_key` is that of a person in the directory. `tls` is for a CA of your own; certificates are always verified.
+        Raises ValueError for an argument that is empty.
+        """
         self._calls = PromptCalls(operator)
-        super().__init__(endpoint, api_key, instance, timeout, transport)
+        super().__init__(endpoint, api_key, instance, timeout, transport, user_key, tls)
 
-    async def create(self, *, name: str, layer: str, prompt: str) -> str:
+    async def create(self, *, name: str, layer: str, prompt: str, timeout: float | None = None) -> str:
         """Keep a new prompt for `l1`, `l2` or `l3`, bound to nothing yet, and return its id."""
-        return await self._send(self._calls.create(name, layer, prompt))
+        return await self._send(self._calls.create(name, layer, prompt), timeout)
 
-    async def get(self, prompt_id: str) -> Prompt:
+    async def get(self, prompt_id: str, *, timeout: float | None = None) -> Prompt:
         """Read one prompt."""
-        return await self._send(self._calls.get(prompt_id))
+        return await self._send(self._calls.get(prompt_id), timeout)
 
     async def list(
         self,
@@ -141,31 +172,44 @@ class AsyncMemoryPromptClient(AsyncConnection):
         limit: int | None = None,
         offset: int | None = None,
         time_order: str | None = None,
+        timeout: float | None = None,
     ) -> tuple[Prompt, ...]:
         """Page through prompts, newest first, 20 at a time unless told otherwise. `time_order` is `desc` or `asc`."""
-        return await self._send(self._calls.list(layer, limit, offset, time_order))
+        return await self._send(self._calls.list(layer, limit, offset, time_order), timeout)
 
-    async def get_effective(self, *, layer: str, team: str, agent: str | None = None) -> EffectivePrompt:
+    async def get_effective(
+        self, *, layer: str, team: str, agent: str | None = None, timeout: float | None = None
+    ) -> EffectivePrompt:
         """Read the prompt in force for a team or one of its agents; without any, the built-in one with an empty text."""
-        return await self._send(self._calls.get_effective(layer, team, agent))
+        return await self._send(self._calls.get_effective(layer, team, agent), timeout)
 
-    async def update(self, prompt_id: str, *, name: str | None = None, prompt: str | None = None) -> int:
+    async def update(
+        self, prompt_id: str, *, name: str | None = None, prompt: str | None = None, timeout: float | None = None
+    ) -> int:
         """Change name or text and return the version, which rises only if something did change."""
-        return await self._send(self._calls.update(prompt_id, name, prompt))
+        return await self._send(self._calls.update(prompt_id, name, prompt), timeout)
 
-    async def delete(self, prompt_ids: Sequence[str]) -> DeletedPrompts:
+    async def delete(self, prompt_ids: Sequence[str], *, timeout: float | None = None) -> DeletedPrompts:
         """Delete 1 to 100 prompts, all or none, with their bindings."""
-        return await self._send(self._calls.delete(prompt_ids))
+        return await self._send(self._calls.delete(prompt_ids), timeout)
 
     async def apply(
-        self, prompt_id: str, *, layer: str, team: str | None = None, agents: Sequence[str] | None = None
+        self,
+        prompt_id: str,
+        *,
+        layer: str,
+        team: str | None = None,
+        agents: Sequence[str] | None = None,
+        timeout: float | None = None,
     ) -> int:
         """Bind a prompt to agents of a team, else to the team, else to the instance; return how many bindings changed."""
-        return await self._send(self._calls.apply(prompt_id, layer, team, agents))
+        return await self._send(self._calls.apply(prompt_id, layer, team, agents), timeout)
 
-    async def clear(self, *, layer: str, team: str | None = None, agents: Sequence[str] | None = None) -> int:
+    async def clear(
+        self, *, layer: str, team: str | None = None, agents: Sequence[str] | None = None, timeout: float | None = None
+    ) -> int:
         """Free such targets of whatever is bound to them; return how many were."""
-        return await self._send(self._calls.clear(layer, team, agents))
+        return await self._send(self._calls.clear(layer, team, agents), timeout)
 
     async def list_settings(
         self,
@@ -178,10 +222,11 @@ class AsyncMemoryPromptClient(AsyncConnection):
         limit: int | None = None,
         offset: int | None = None,
         time_order: str | None = None,
+        timeout: float | None = None,
     ) -> tuple[PromptSetting, ...]:
         """Page through bindings. `target_type` is `instance`, `team` or `agent`."""
         return await self._send(
-            self._calls.list_settings(prompt_id, target_type, team, agent, layer, limit, offset, time_order)
+            self._calls.list_settings(prompt_id, target_type, team, agent, layer, limit, offset, time_order), timeout
         )
 
     async def list_setting_logs(
@@ -197,10 +242,12 @@ class AsyncMemoryPromptClient(AsyncConnection):
         limit: int | None = None,
         offset: int | None = None,
         time_order: str | None = None,
+        timeout: float | None = None,
     ) -> tuple[PromptChange, ...]:
         """Page through the history of a prompt's or a target's bindings: the last 7 days, or up to 90 days between two times."""
         return await self._send(
             self._calls.list_setting_logs(
                 prompt_id, target_type, team, agent, since, until, action, limit, offset, time_order
-            )
+            ),
+            timeout,
         )

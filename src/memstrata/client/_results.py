@@ -6,7 +6,7 @@ client and server can be upgraded one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, TypeVar
@@ -37,14 +37,27 @@ Data = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """An accepted write. `replayed`: the same key had been accepted before, and nothing was stored now."""
+    """An accepted write. `replayed`: the same key had been accepted before, and nothing was stored now.
+
+    `redacted`: how many secrets were taken out of what was stored. A message that was too long has several ids.
+    """
 
     message_ids: tuple[str, ...]
     replayed: bool
+    redacted: int = 0
 
     @classmethod
     def read(cls, data: Data) -> Receipt:
-        return cls(tuple(data["accepted_ids"]), bool(data.get("replayed", False)))
+        return cls(tuple(data["accepted_ids"]), bool(data.get("replayed", False)), int(data.get("redacted", 0)))
+
+    @classmethod
+    def joined(cls, receipts: Sequence[Receipt]) -> Receipt:
+        """Return the receipt of a write that took several requests: replayed only if all of them were."""
+        return cls(
+            tuple(one for receipt in receipts for one in receipt.message_ids),
+            all(receipt.replayed for receipt in receipts),
+            sum(receipt.redacted for receipt in receipts),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,34 +35,36 @@ def test_an_empty_scope_is_refused_before_anything_is_sent(ids: tuple[str, str, 
 def test_messages_may_be_pairs_or_mappings() -> None:
     said = datetime(2026, 1, 2, 11, 4, 5, tzinfo=timezone(timedelta(hours=8)))
 
-    call = BOUND.add(
+    key, (call,) = BOUND.add(
         [("user", "hi"), {"role": "assistant", "content": "hello", "timestamp": said, "id": "m1"}], None, "k1"
     )
 
+    assert key == "k1"
     assert body(call) == {
         **IDS,
         "task_id": "k",
         "session_id": "s1",
         "idempotency_key": "k1",
-        "messages": [
+        "messages": (
             {"role": "user", "content": "hi"},
             {"role": "assistant", "content": "hello", "timestamp": "2026-01-02T03:04:05.000Z", "id": "m1"},
-        ],
+        ),
     }
 
 
 def test_a_write_without_a_key_gets_one_of_its_own() -> None:
-    first, second = (body(BOUND.add([("user", "hi")], None, None))["idempotency_key"] for _ in range(2))
+    first, second = (BOUND.add([("user", "hi")], None, None) for _ in range(2))
 
-    assert first
-    assert second
-    assert first != second
+    assert first[0] != second[0]
+    for key, (call,) in (first, second):
+        assert body(call)["idempotency_key"] == key
 
 
 def test_a_write_without_a_session_is_refused_before_it_is_sent() -> None:
     with pytest.raises(ValueError, match="needs a session"):
         CALLS.add([("user", "hi")], None, None)
-    assert body(CALLS.add([("user", "hi")], "s9", None))["session_id"] == "s9"
+    _, (call,) = CALLS.add([("user", "hi")], "s9", None)
+    assert body(call)["session_id"] == "s9"
 
 
 def test_a_time_without_a_zone_is_refused() -> None:

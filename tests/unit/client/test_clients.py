@@ -1,7 +1,9 @@
 """Both clients over a transport that a test answers: the same calls, the same results, the same errors."""
 
+import asyncio
 import inspect
 import json
+import ssl
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -85,6 +87,20 @@ ANSWERS: dict[str, dict[str, Any]] = {
             }
         ]
     },
+    "/v3/forget": {
+        "forgetting_id": "fgt-1",
+        "counts": {"messages": 2},
+        "complete": False,
+        "at": "2026-01-02T03:04:05.000Z",
+        "message_ids": ["msg-1", "msg-2"],
+    },
+    "/v3/forget/receipt": {"forgetting_id": "fgt-1", "counts": {"messages": 2}, "complete": True},
+    "/v3/policy/get": {"policy": None, "in_force": {"redact_secrets": True, "l0_l1_retention_days": 0}},
+    "/v3/policy/set": {
+        "policy": {"team_id": "t", "agent_id": "", "user_id": "", "l0_l1_retention_days": 30},
+        "in_force": {"redact_secrets": True, "l0_l1_retention_days": 30},
+    },
+    "/v3/policy/list": {"items": [{"team_id": "t", "redact_secrets": False}], "total": 1},
     "/v2/pipeline/status": {"l1": {"queued": 1, "running": 0, "idle": False}},
 }
 VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
@@ -118,6 +134,12 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "flush": ((), {"wait_seconds": 1.0}),
     "retry": ((), {}),
     "spending": ((), {"days": 2}),
+    "forgettable": ((), {"message_ids": ("msg-1", "msg-2")}),
+    "forget": ((), {"user": True, "since": "2026-01-02T03:04:05Z", "confirm": True}),
+    "forgetting_receipt": (("fgt-1",), {}),
+    "policy": ((), {"team": "t"}),
+    "set_policy": ((), {"team": "t", "retention_days": 30}),
+    "policies": ((), {"limit": 5}),
     "load": ((), {}),
     "health": ((), {}),
 }
@@ -217,7 +239,31 @@ def test_answers_are_typed() -> None:
         assert memory.status().layers["l1"].state == "idle"
         (line,) = memory.spending(days=2)
         assert (line.role, line.calls, line.cached_tokens) == ("extract", 2, 4)
+        receipt = memory.forget(message_ids=["msg-1", "msg-2"])
+        assert (receipt.id, receipt.counts, receipt.complete) == ("fgt-1", {"messages": 2}, False)
+        assert memory.forgettable(user=True).message_ids == ("msg-1", "msg-2")
+        assert memory.forgetting_receipt("fgt-1").complete
+        assert (memory.policy().policy, memory.policy().redact_secrets) == (None, True)
+        policy = memory.set_policy(team="t", retention_days=30).policy
+        assert policy is not None
+        assert (policy.team, policy.redact_secrets, policy.retention_days) == ("t", None, 30)
+        assert memory.policies().items[0].redact_secrets is False
         assert (memory.retry(), memory.load()["l1"].queued, memory.health().status) == (3, 1, "ok")
+
+
+def test_an_empty_list_of_what_to_forget_is_sent_as_one() -> None:
+    """Left out, it would make the request wider: the time alone."""
+    sent: list[dict[str, Any]] = []
+
+    def record(request: httpx.Request) -> httpx.Response:
+        sent.append(json.loads(request.content))
+        return answer(request)
+
+    with client(record) as memory:
+        memory.forget(session_ids=[], since="2026-01-02T03:04:05Z")
+
+    assert sent[0]["session_ids"] == []
+    assert "message_ids" not in sent[0]
 
 
 def test_every_request_says_who_asks() -> None:
@@ -310,3 +356,73 @@ def test_another_scope_shares_the_connection() -> None:
         {"team_id": "t", "agent_id": "a", "user_id": "v"},
         {"team_id": "t", "agent_id": "a", "user_id": "u", "session_id": "s1"},
     ]
+
+
+def test_a_calls_own_deadline_takes_the_place_of_the_clients_timeout() -> None:
+    seen: list[float] = []
+
+    def record(request: httpx.Request) -> httpx.Response:
+        seen.append(request.extensions["timeout"]["read"])
+        return answer(request)
+
+    with client(record) as memory:
+        memory.persona()
+        memory.persona(timeout=2.5)
+        memory.flush(wait_seconds=60.0, timeout=90.0)
+        for wrong in (0, -1.0, float("nan")):
+            with pytest.raises(ValueError, match="timeout"):
+                memory.persona(timeout=wrong)
+
+    assert seen[0] == 30.0
+    assert 2.0 < seen[1] <= 2.5
+    assert 80.0 < seen[2] <= 90.0
+
+
+async def test_a_deadline_ends_a_call_whose_answer_never_comes() -> None:
+    async def silent(_: httpx.Request) -> httpx.Response:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    memory = AsyncMemoryClient(team="t", agent="a", user="u", transport=httpx.MockTransport(silent))
+    with pytest.raises(Unreachable) as caught:
+        await memory.persona(timeout=0.01)
+    assert caught.value.timed_out
+
+
+def test_a_retry_that_would_outlast_the_deadline_is_not_waited_for() -> None:
+    tries = 0
+
+    def busy(_: httpx.Request) -> httpx.Response:
+        nonlocal tries
+        tries += 1
+        return httpx.Response(503, json={"code": 503, "message": "busy"}, headers={"retry-after": "4"})
+
+    with pytest.raises(Unavailable, match="busy"):
+        client(busy).persona(timeout=3.0)
+    assert tries == 1
+
+
+def test_a_key_of_a_person_goes_with_every_request() -> None:
+    seen: list[str | None] = []
+
+    def record(request: httpx.Request) -> httpx.Response:
+        seen.append(request.headers.get("x-tdai-user-key"))
+        return answer(request)
+
+    transport = httpx.MockTransport(record)
+    MemoryClient(team="t", agent="a", user="u", user_key="usk-1", transport=transport).persona()
+    MemoryClient(team="t", agent="a", user="u", transport=transport).persona()
+
+    assert seen == ["usk-1", None]
+    with pytest.raises(ValueError, match="user_key"):
+        MemoryClient(team="t", agent="a", user="u", user_key=" ")
+
+
+def test_no_context_that_trusts_anybody_is_taken() -> None:
+    blind = ssl.create_default_context()
+    blind.check_hostname = False
+    with pytest.raises(ValueError, match="must verify"):
+        MemoryClient("https://h", team="t", agent="a", user="u", tls=blind)
+    blind.verify_mode = ssl.CERT_NONE
+    with pytest.raises(ValueError, match="must verify"):
+        AsyncMemoryClient("https://h", team="t", agent="a", user="u", tls=blind)

@@ -32,6 +32,7 @@ __all__ = [
     "injected_ids",
     "layered_scores",
     "measure_layers",
+    "named_scenes",
     "not_distilled",
 ]
 
@@ -41,6 +42,8 @@ Reach = Literal["L1", "L1+L2", "L1+L2+L3"]
 REACHES: tuple[Reach, ...] = get_args(Reach)
 
 _MEMORY_LINE = "- ["  # what a memory's line in the injected block starts with
+_SCENE_LINE = "- "
+_PERSONA_START, _SCENES_START, _SCENES_END = "<user-persona ", "<scene-navigation ", "</scene-navigation>"
 _PATIENCE_SECONDS = 3_600.0  # for one corpus; a model may need it
 
 
@@ -155,6 +158,13 @@ def injected_ids(recall: Recall) -> tuple[str, ...]:
     return tuple(hit.item.memory_id for hit in shown[:lines])
 
 
+def named_scenes(recall: Recall) -> tuple[str, ...]:
+    """Return the paths of the scenes that the injected index names: as many as its budgets left room for, in their order."""
+    _, _, index = recall.append_system_context.partition(_SCENES_START)
+    lines = index.partition(_SCENES_END)[0].splitlines()
+    return tuple(scene.path for scene in recall.scenes[: sum(line.startswith(_SCENE_LINE) for line in lines)])
+
+
 def not_distilled(status: PipelineStatus) -> list[str]:
     """Return why something of a corpus was not distilled after the wait; empty when all of it was."""
     left = [
@@ -199,9 +209,9 @@ async def _made(memory: Memory, shelf: Shelf) -> tuple[int, int, int]:
 async def _reached(memory: Memory, shelf: Shelf, links: _Links, question: Question) -> tuple[Reached, tuple[str, ...]]:
     recall = await memory.recall(shelf.scope, asked_text(question.text))
     memories = [unit for one in injected_ids(recall) for unit in await _of_memory(memory, shelf, links, one)]
-    listed = recall.scenes[: memory.settings.recall.max_scenes]
-    scenes = [unit for one in listed for unit in await _of_scene(memory, shelf, links, one.path)]
-    persona = await _of_persona(memory, shelf, links) if recall.persona is not None else ()
+    listed = named_scenes(recall)
+    scenes = [unit for one in listed for unit in await _of_scene(memory, shelf, links, one)]
+    persona = await _of_persona(memory, shelf, links) if _PERSONA_START in recall.append_system_context else ()
     context: Mapping[Reach, tuple[str, ...]] = {
         "L1": tuple(dict.fromkeys(memories)),
         "L1+L2": tuple(dict.fromkeys([*memories, *scenes])),

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from memstrata.clock import Instant, SystemClock, milliseconds
 from memstrata.evals.dataset import Corpus, Question
 
-__all__ = ["MomentClock", "asking_time"]
+__all__ = ["MomentClock", "asked_after", "asking_time"]
 
 _AFTER = milliseconds(60)
 
@@ -21,6 +21,11 @@ def asking_time(question: Question, corpus: Corpus) -> Instant:
     """Return when a question is asked: as the data set tells, else a minute after the last message of its corpus."""
     if question.asked_at is not None:
         return question.asked_at
+    return asked_after(corpus)
+
+
+def asked_after(corpus: Corpus) -> Instant:
+    """Return a minute after the last message of a corpus."""
     return max(unit.said_at for unit in corpus.units) + _AFTER
 
 

@@ -9,9 +9,19 @@ from memstrata.evals.dataset import PairKind
 from memstrata.evals.layered import REACHES, LayeredScores, Reach
 from memstrata.evals.protocol import Protocol
 from memstrata.evals.scores import Scores
+from memstrata.evals.silence import SilenceReport
 from memstrata.evals.update_order import PairOrder
 
-__all__ = ["LayeredReport", "RetrievalReport", "Table", "layered_table", "protocol_lines", "retrieval_table"]
+__all__ = [
+    "LayeredReport",
+    "RetrievalReport",
+    "Table",
+    "layered_table",
+    "loss_table",
+    "protocol_lines",
+    "retrieval_table",
+    "silence_table",
+]
 
 Table = tuple[tuple[str, ...], ...]
 """Rows of cells, the head first. The first column is text, the others are numbers."""
@@ -91,6 +101,21 @@ def layered_table(groups: Sequence[LayeredScores]) -> Table:
             row += [f"{scores.units:.1f}", _share(scores.context), _share(scores.search)]
         rows.append(tuple(row))
     return (tuple(head), *rows)
+
+
+def silence_table(report: SilenceReport) -> Table:
+    """Return the head, and a row for each family of nonsense: how much of it found nothing."""
+    rows = [(one.family, f"{one.queries:,}", _share(one.share), f"{one.results:.1f}") for one in report.families]
+    return (("", "queries", "found nothing", "results"), *rows)
+
+
+def loss_table(report: SilenceReport) -> Table:
+    """Return the head, and a row for each group of questions: evidence found with the gate and without it."""
+    rows = [
+        (one.group, f"{one.questions:,}", _share(one.gated), _share(one.open), f"{one.lost:+.3f}")
+        for one in report.groups
+    ]
+    return (("", "questions", "recall@10", "without gate", "lost"), *rows)
 
 
 def protocol_lines(protocol: Protocol) -> list[str]:

@@ -66,6 +66,16 @@ class Backfill:
         self._asked += 1
         self._wake.set()
 
+    def hurry(self) -> None:
+        """Ask at once, also an embedder that fails."""
+        self.wake()
+        self._hurry.set()
+
+    def start_over(self) -> None:
+        """Look at all rows again: texts were written over, and lost their vectors."""
+        self._positions = dict.fromkeys(_KINDS, 0)
+        self.wake()
+
     def stop(self) -> None:
         self._stopping = True
         self._calls.stop()
@@ -99,11 +109,21 @@ class Backfill:
 
     async def settled(self) -> None:
         """Wait until every row that was there at the call has a vector, or the embedder fails; it is asked at once."""
-        self.wake()
+        self.hurry()
         asked = self._asked
-        self._hurry.set()
         async with self._changed:
             await self._changed.wait_for(lambda: max(self._caught_up, self._failed) >= asked or self._stopping)
+
+    async def look(self) -> None:
+        """Learn whether any row lacks a vector, without making one."""
+        counts = await self.coverage()
+        if not any(one.missing for one in counts.values()):
+            self._caught_up = self._asked
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether rows may lack a vector for longer than a moment: none was without since the start, or making one fails."""
+        return self._caught_up < 0 or bool(self._failure)
 
     async def coverage(self) -> dict[VectorKind, Coverage]:
         return await self._store.read(lambda r: {kind: r.vectors.coverage(kind, self._model) for kind in _KINDS})
@@ -152,7 +172,10 @@ class Backfill:
             stored = await self._store.write(lambda r: r.vectors.put(kind, self._model, contents, rows))
             usable = [bool(vector) and seq in stored for seq, vector in rows.items()]
             await asyncio.to_thread(self._index, texts, found.matrix, usable)
-        self._positions[kind] = texts[-1].seq
+        if len(stored) < len(rows):  # some went after they were read: the embedder may have kept them after it forgot
+            self._embedder.forget()
+        if self._positions[kind] == after:  # nobody started over meanwhile
+            self._positions[kind] = texts[-1].seq
         self._stored += sum(usable)
         if found.refused:
             reasons = sorted(set(found.refused.values()))

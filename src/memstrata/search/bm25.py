@@ -55,12 +55,12 @@ def selective(frequencies: Mapping[str, int], budget: int = POSTINGS_BUDGET) -> 
     return chosen
 
 
-def is_strange(query: Sequence[str], frequencies: Mapping[str, int]) -> bool:
+def is_strange(query: Sequence[str], frequencies: Mapping[str, int], *, by_pairs: bool = False) -> bool:
     """Return whether the scope has hardly a word of the question. A young scope has few words of any question.
 
-    Pairs of neighbouring characters do not count, they are new in most questions.
+    Pairs of neighbouring characters do not count, they are new in most questions; `by_pairs` they alone do.
     """
-    words = [term for term in query if len(term) != 2 or term.isascii()] or list(query)
+    words = [term for term in query if (len(term) == 2 and not term.isascii()) == by_pairs] or list(query)
     return sum(term in frequencies for term in words) < KNOWN_SHARE * len(words)
 
 

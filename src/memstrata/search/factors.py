@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, tzinfo
+from functools import partial
 
 from memstrata.clock import Instant
 from memstrata.records import MemoryRecord, Message
@@ -19,7 +20,9 @@ SPREAD = INSIDE * (1 + MAX_CHANGE) / (1 - MAX_CHANGE)
 def factors_for(query: str, now: Instant, zone: tzinfo = UTC) -> tuple[Callable[[MemoryRecord | Message], float], ...]:
     """Return what multiplies a row's score: the prior of a memory, and the lift of what happened at the named time."""
     window = window_of(query, now, zone)
-    return (
-        lambda item: memory_prior(item, now) if isinstance(item, MemoryRecord) else 1.0,
-        lambda item: lift(item, window),
-    )
+    prior = partial(_prior, now=now)
+    return (prior,) if window is None else (prior, partial(lift, window=window))
+
+
+def _prior(item: MemoryRecord | Message, now: Instant) -> float:
+    return memory_prior(item, now) if isinstance(item, MemoryRecord) else 1.0

@@ -40,6 +40,7 @@ W = TypeVar("W", MemoryFilter, MessageFilter)
 _POOL = 50
 _POOL_FACTOR = 10
 _POSTINGS_BESIDE = 3_000  # of common words, where meaning looks as well: what they alone would find, it finds sooner
+_BEHIND = "vectors are being made; what has none is found by keyword"
 _SHARE = 0.8  # of what a caller can wait, that the embedder may take
 
 
@@ -82,6 +83,8 @@ class Finder:
         """
         pool = pool or max(_POOL, _POOL_FACTOR * limit)
         factors = factors_for(query, self._clock.now(), self._zone) if weighted else ()
+        if self._settings.strategy != "keyword":
+            await self._meaning.wanted(self._patience(within_seconds))
         leg, absent = self._leg()
         # With another leg a row may pass any that scores higher by its words; factors lift it by so much and no more.
         enough, spread = None if leg else limit, SPREAD if factors else 1.0
@@ -100,6 +103,7 @@ class Finder:
                     enough=enough,
                     spread=spread,
                     postings=postings,
+                    gated=self._settings.gate,
                 )
             )
 
@@ -110,12 +114,15 @@ class Finder:
             return Found(rank(legs, limit, floors={"keyword": floor}, factors=factors), tuple(degraded))
         by_meaning = self._by_meaning(leg, collection, scope, query, where, pool)
         asking = asyncio.create_task(self._arrived(by_meaning, within_seconds), name="vector leg")
+        behind = self._meaning.is_behind
         try:
-            if self._settings.strategy == "hybrid":
+            # By meaning alone, a row without a vector would not be found at all.
+            if self._settings.strategy == "hybrid" or behind:
                 legs["keyword"] = await by_words()
             near, why = await asking
         finally:
             asking.cancel()
+        why = why or (_BEHIND if behind else "")
         degraded += [f"embedding: {why}"] if why else []
         if near is not None:
             legs["vector"] = near
@@ -143,10 +150,12 @@ class Finder:
         vector = await leg.vector_of(query)
 
         def near(r: Repositories) -> tuple[list[LegHit[T]], str]:
+            if not self._settings.gate:
+                return leg.hits(r, collection, scope, vector, where, pool, floor=-1.0)
             # No cosine tells nonsense from sense, but the words of the scope do.
             if is_nonsense(r, collection, scope, query):
                 return [], ""
-            return leg.hits(r, collection, scope, vector, where, pool)
+            return leg.hits(r, collection, scope, vector, where, pool, floor=leg.floor_for(query))
 
         return await self._store.read(near)
 
@@ -154,17 +163,22 @@ class Finder:
         self, asking: Coroutine[None, None, tuple[list[LegHit[T]], str]], within_seconds: float | None
     ) -> tuple[Sequence[LegHit[T]] | None, str]:
         """Return what the vector leg brings, None if it fails or is late, and what is to be said about it."""
-        seconds = self._meaning.patience_seconds
-        if within_seconds is not None:
-            seconds = min(seconds, _SHARE * within_seconds)
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(self._patience(within_seconds)):
                 return await asking
         except TimeoutError as error:
             kind, why = type(error).__name__, "the embedder did not answer in time"
         except MemstrataError as error:
             kind, why = type(error).__name__, str(error)
+        except Exception as error:  # noqa: BLE001 (an embedder may be anybody's: whatever it raises costs its leg alone)
+            kind = type(error).__name__
+            why = f"failed: {kind}"
         self.failures["embedding"] += 1
         # An endpoint may quote the question in what it says: the answer tells it, the log does not.
         _LOG.warning("searched without vectors: %s", kind)
         return None, why
+
+    def _patience(self, within_seconds: float | None) -> float:
+        """Return how long the embedder may take, where the caller waits so long in all."""
+        seconds = self._meaning.patience_seconds
+        return seconds if within_seconds is None else min(seconds, _SHARE * within_seconds)

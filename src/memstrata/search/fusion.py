@@ -19,7 +19,7 @@ __all__ = ["KEYWORD_WEIGHT", "RRF_K", "CosineScale", "Fused", "Fusion", "calibra
 T = TypeVar("T", MemoryRecord, Message)
 
 RRF_K = 60
-KEYWORD_WEIGHT = 0.5
+KEYWORD_WEIGHT = 0.45
 
 
 @dataclass(frozen=True, slots=True)

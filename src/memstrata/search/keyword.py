@@ -8,32 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Collection as Terms
 from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import TypeVar
 
 from memstrata.records import MemoryRecord, Message, Scope
-from memstrata.search.bm25 import POSTINGS_BUDGET, Counted, Scored, attainable, is_strange, selective, weigh
+from memstrata.search.bm25 import POSTINGS_BUDGET, Scored, attainable, selective, weigh
 from memstrata.search.collection import Collection, KeywordSource
 from memstrata.search.diversity import distinct, likeness
-from memstrata.search.gibberish import is_gibberish
+from memstrata.search.gate import Gate, gate_of, is_unknown, may_be_nonsense
 from memstrata.search.leg import LegHit
+from memstrata.search.words import counted
 from memstrata.store.protocol import Repositories
 from memstrata.store.shapes import MemoryFilter, MessageFilter
-from memstrata.text.analyser import index_terms, query_terms
+from memstrata.text.analyser import query_terms
 from memstrata.text.irregular import base_form, forms
 
-__all__ = ["FLOOR", "NONSENSE_FLOOR", "is_nonsense", "keyword_leg"]
+__all__ = ["FLOOR", "is_nonsense", "keyword_leg"]
 
 T = TypeVar("T", MemoryRecord, Message)
 W = TypeVar("W", MemoryFilter, MessageFilter)
 
-_SHORT = 400  # code points of rows whose terms are kept for a while
-
 FLOOR = 0.01
-"""Below it a row shares with the question only words that nearly every row holds."""
-
-NONSENSE_FLOOR = 0.15
-"""The floor of letters or characters at random. Both measured in docs/retrieval.md."""
+"""Below it a row shares with the question only words that nearly every row holds. Measured in docs/retrieval.md."""
 
 
 def keyword_leg(
@@ -48,29 +44,30 @@ def keyword_leg(
     enough: int | None = None,
     spread: float = 1.0,
     postings: int = POSTINGS_BUDGET,
+    gated: bool = True,
 ) -> list[LegHit[T]]:
     """Return at most `pool` rows of the scope with words of the query, best first, none below the floor.
 
     Filters work inside the index query. With `enough`, only so many of the best different rows are wanted, and the
     common words of the query are not looked for where they cannot change them, even if a row's score is afterwards
     multiplied by up to `spread` times the factor of another. Equal rows come newest first. Words are
-    looked for from the rarest on as long as their rows do not exceed `postings`.
+    looked for from the rarest on as long as their rows do not exceed `postings`. Not `gated`, the floor is all that is
+    asked of a row, whatever the query is (see `gate`).
     """
     source = collection.source(r)
     terms = _terms(query)
     frequencies = _frequencies(source, scope, terms)
     if not frequencies:
         return []
-    if is_strange(terms, frequencies) and is_gibberish(query):
-        floor = max(floor, NONSENSE_FLOOR)
+    gate = gate_of(query, terms, frequencies, floor) if gated else Gate(floor, floor)
     size = source.size(scope)
 
     def best_of(chosen: Sequence[str]) -> list[Scored[T]]:
         # Of equal rows the newer comes first; the index's own order would let rows of other scopes decide.
         asked = [form for term in chosen for form in forms(term)]
         rows = sorted((row for row, _ in source.match(scope, asked, where, pool)), key=lambda row: -row.seq)
-        weighed = weigh(rows, terms, frequencies, size, lambda row: _counted(collection.text(row)))
-        return [hit for hit in weighed if hit.score >= floor]
+        weighed = weigh(rows, terms, frequencies, size, lambda row: counted(collection.text(row)))
+        return [hit for hit in weighed if gate.admits(hit.score, hit.terms)]
 
     chosen, rare = selective(frequencies, postings), selective(frequencies, pool)
     # Ordering costs a microsecond a posting. Rows with a rare term are so few that all of them are read, and often no
@@ -78,7 +75,7 @@ def keyword_leg(
     if len(rare) < len(chosen) and sum(frequencies[term] for term in rare) <= pool:
         best = best_of(rare)
         others = attainable(frequencies.keys() - set(rare), terms, frequencies, size)
-        if others > floor and not _beyond(best, enough, others * spread):
+        if others > gate.floor and not _beyond(best, enough, others * spread):
             best = best_of(chosen)
     else:
         best = best_of(chosen)
@@ -90,19 +87,10 @@ def is_nonsense(r: Repositories, collection: Collection[T, W], scope: Scope, que
 
     For legs to which everything is near something: no floor on a cosine keeps nonsense out.
     """
-    if not is_gibberish(query):
+    if not may_be_nonsense(query):
         return False
     terms = _terms(query)
-    return is_strange(terms, _frequencies(collection.source(r), scope, terms))
-
-
-def _counted(text: str) -> Counted:
-    return _kept(text) if len(text) <= _SHORT else Counted.of(index_terms(text))
-
-
-@lru_cache(maxsize=4_096)  # the same few rows answer question after question
-def _kept(text: str) -> Counted:
-    return Counted.of(index_terms(text))
+    return is_unknown(query, terms, _frequencies(collection.source(r), scope, terms))
 
 
 def _terms(query: str) -> tuple[str, ...]:

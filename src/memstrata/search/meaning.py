@@ -15,13 +15,13 @@ from typing import Final, Protocol
 from memstrata.clock import Clock, Instant, milliseconds
 from memstrata.errors import MemstrataError
 from memstrata.records import ComponentHealth, Scope
+from memstrata.search import words
 from memstrata.search.backfill import Backfill
 from memstrata.search.interruptible import Interruptible
 from memstrata.search.vector import VectorLeg, calibration_of
 from memstrata.settings import EmbeddingSettings
 from memstrata.store.protocol import Repositories, Store
 from memstrata.store.shapes import Coverage, VectorKind
-from memstrata.vectors.cache import CachedEmbedder
 from memstrata.vectors.index_folder import IndexFolder
 from memstrata.vectors.protocol import Embedder, VectorRows
 from memstrata.vectors.registry import IndexRegistry
@@ -65,6 +65,8 @@ class Meaning:
         self._failures = 0  # of the first call, which tells how long the vectors are
         self._stop = asyncio.Event()
         self._tried = asyncio.Event()
+        self._wanted = asyncio.Event()  # by a search, where nothing runs in the background
+        self._again = asyncio.Event()  # the first call need not wait for its next time
         self._calls = Interruptible()
         self.leg: VectorLeg | None = None
         self.absent = _NONE if embedder is None else "the embedder has not answered yet"
@@ -74,24 +76,61 @@ class Meaning:
     def is_configured(self) -> bool:
         return self._embedder is not None
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether many rows may have no vector: after a change of the model, after an import, while the embedder fails."""
+        return self._backfill is not None and self._backfill.is_behind
+
     def wake(self) -> None:
         """Say that rows were written."""
         if self._backfill is not None:
             self._backfill.wake()
 
+    def start_over(self) -> None:
+        """Say that texts were written over, and have no vector now."""
+        if self._backfill is not None:
+            self._backfill.start_over()
+
     async def run(self) -> None:
         """Give rows their vectors until stopped."""
         if self._embedder is None:
             return
+        if not self._settings.enabled:
+            await self._wanted.wait()
         try:
             backfill = await self._begun(self._embedder)
         finally:
             self._tried.set()
-        if backfill is not None:
+        if backfill is not None and self._settings.enabled:
             await backfill.run()
+
+    async def wanted(self, within_seconds: float) -> None:
+        """Say that a search is coming. Where nothing runs in the background, it is the first to need the embedder.
+
+        Then wait until that has been asked, or the time is over.
+        """
+        if self._embedder is None or self._settings.enabled or self._tried.is_set():
+            return
+        self._wanted.set()
+        try:
+            async with asyncio.timeout(within_seconds):
+                await self._tried.wait()
+        except TimeoutError:
+            return  # there is no leg yet, and the search says so
+
+    def resume(self) -> None:
+        """Ask an embedder again that had refused key or account, without its pause."""
+        if self._embedder is None:
+            return
+        self._embedder.resume()
+        self._again.set()
+        if self._backfill is not None:
+            self._backfill.hurry()
 
     def stop(self) -> None:
         self._stop.set()
+        self._wanted.set()
+        self._again.set()
         self._calls.stop()
         if self._backfill is not None:
             self._backfill.stop()
@@ -108,7 +147,7 @@ class Meaning:
     async def forget(self, scope: Scope) -> None:
         """Take out of indexes, their files and the cache what was deleted in a scope."""
         found = await self._store.read(lambda r: [r.vectors.scope_key(kind, scope) for kind in _KINDS])
-        await self._reconcile([key for key in found if key is not None])
+        await self.reconcile([key for key in found if key is not None])
 
     async def forget_agents(self, instance: str, chat_memory_ids: Collection[str]) -> None:
         """Take out of all these what was deleted in all scopes of agents, named as `Erasure.agent` does."""
@@ -118,10 +157,12 @@ class Meaning:
                 key for kind in _KINDS for one in chat_memory_ids for key in r.vectors.agent_keys(kind, instance, one)
             ]
 
-        await self._reconcile(await self._store.read(keys))
+        await self.reconcile(await self._store.read(keys))
 
-    async def _reconcile(self, keys: Sequence[str]) -> None:
-        if isinstance(self._embedder, CachedEmbedder):
+    async def reconcile(self, keys: Sequence[str]) -> None:
+        """Take out of the indexes of these keys, their files and the cache what is no longer stored."""
+        words.forget()
+        if self._embedder is not None:
             self._embedder.forget()
         # Without an embedder too: files of one that was configured before may lie there.
         registry = self._registry
@@ -138,13 +179,18 @@ class Meaning:
                     _LOG.warning("an index was dropped after a deletion: %s", type(error).__name__)
                     await asyncio.to_thread(registry.drop, key)
 
+    async def drop_files(self) -> None:
+        """Delete all index files: they may hold what was deleted when nobody could tell them, and can be made again."""
+        await asyncio.to_thread(IndexFolder(self._folder, "", 0).clear)
+
     async def settled(self) -> None:
-        """Wait until every row that is there has its vector, or the embedder fails."""
-        if self._embedder is None:
+        """Wait until every row that is there has its vector, or the embedder fails, and no index is being built."""
+        if self._embedder is None or not self._settings.enabled:
             return
         await self._tried.wait()
-        if self._backfill is not None:
+        if self._backfill is not None and self._registry is not None:
             await self._backfill.settled()
+            await asyncio.to_thread(self._registry.settle)
 
     async def coverage(self) -> Mapping[VectorKind, Coverage]:
         """Return how many rows have a vector of the present model; nothing where there is none."""
@@ -155,9 +201,14 @@ class Meaning:
         if self._embedder is None:
             return ComponentHealth("reduced", f"{_NONE}: searching by keyword")
         asked = self._embedder.health()
+        if not self._settings.enabled:
+            counted = await self._rows_counted(self._backfill) if self._backfill is not None else {}
+            reason = asked.reason or "switched off: only questions get a vector"
+            return ComponentHealth("reduced", reason, {**asked.details, **counted})
         if self._backfill is None or self._registry is None:
             details = {**asked.details, "failures": self._failures}
-            return ComponentHealth("reduced", asked.reason or self.absent, details)
+            state = "reduced" if asked.state == "ok" else asked.state
+            return ComponentHealth(state, asked.reason or self.absent, details)
         indexes = self._registry.status()
         filling = self._backfill.health()
         details = {
@@ -177,14 +228,15 @@ class Meaning:
     async def _begun(self, embedder: Embedder) -> Backfill | None:
         """Try until the embedder answers or the end has come; the first try is told to whoever waits."""
         while not self._stop.is_set():
+            self._again.clear()
             try:
                 return await self._begin(embedder)
-            except MemstrataError as error:
+            except Exception as error:  # noqa: BLE001 (as in `Backfill.run`: an embedder may be anybody's)
                 self._failures += 1
-                self.absent = str(error)
+                self.absent = str(error) if isinstance(error, MemstrataError) else f"failed: {type(error).__name__}"
                 _LOG.warning("searching by words alone: %s", type(error).__name__)
             self._tried.set()
-            await self._clock.wait(self._stop, self._clock.now() + milliseconds(_AGAIN_SECONDS))
+            await self._clock.wait(self._again, self._clock.now() + milliseconds(_AGAIN_SECONDS))
         return None
 
     async def _begin(self, embedder: Embedder) -> Backfill | None:
@@ -202,6 +254,8 @@ class Meaning:
         budget = self._settings.memory_megabytes * 1024 * 1024
         registry = IndexRegistry(rows, name, dimensions, self._clock, budget_bytes=budget, folder=self._folder)
         backfill = Backfill(self._store, embedder, registry, model, self._clock, self._settings.batch)
+        if not self._settings.enabled:
+            await backfill.look()
         self._rows, self._registry, self._backfill = rows, registry, backfill
         self.leg = VectorLeg(embedder, registry, calibration_of(name))
         if self._stop.is_set():

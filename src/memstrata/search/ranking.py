@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from memstrata.records import Hit, MemoryRecord, Message
 from memstrata.search.diversity import likeness, mmr
-from memstrata.search.fusion import Fused, Fusion, calibrated
+from memstrata.search.fusion import Fusion, calibrated
 from memstrata.search.leg import Leg, LegHit
 
 __all__ = ["rank"]
@@ -31,17 +32,14 @@ def rank(
     below 1 trades score for difference (see `diversity.mmr`); what repeats a better row is always left out.
     """
     passed = {name: [hit for hit in hits if hit.score >= floors.get(name, -1.0)] for name, hits in legs.items()}
-    ranked = [_weighted(row, factors) for row in fuse(passed)]
+    ranked = fuse(passed)
+    scores = {row.item.seq: row.score for row in ranked}
     if factors:
-        ranked.sort(key=lambda row: (-row.score, -row.item.seq))
-    best = mmr(ranked, limit, lambda row: row.score, likeness, relevance=relevance)
+        for row in ranked:
+            scores[row.item.seq] *= math.prod(factor(row.item) for factor in factors)
+        ranked.sort(key=lambda row: (-scores[row.item.seq], -row.item.seq))
+    best = mmr(ranked, limit, lambda row: scores[row.item.seq], likeness, relevance=relevance)
     return tuple(
-        Hit(row.item, min(1.0, row.score), {name: min(1.0, score) for name, score in row.legs.items()}) for row in best
+        Hit(row.item, min(1.0, scores[row.item.seq]), {name: min(1.0, score) for name, score in row.legs.items()})
+        for row in best
     )
-
-
-def _weighted(row: Fused[T], factors: Sequence[Callable[[T], float]]) -> Fused[T]:
-    score = row.score
-    for factor in factors:
-        score *= factor(row.item)
-    return Fused(row.item, score, row.legs, row.hit)

@@ -6,6 +6,7 @@ another day.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, timedelta, tzinfo
 
@@ -18,6 +19,9 @@ __all__ = ["INSIDE", "Window", "event_time", "lift", "window_of"]
 
 INSIDE = 1.2
 """The factor of a row whose event lies in the window."""
+
+_SENTENCE_END = re.compile(r"[。！？!?\n]+|\.\s")
+_MOST_SENTENCES = 2  # "I lost my notes. What did we decide on Friday?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +39,11 @@ class Window:
 def window_of(query: str, now: Instant, zone: tzinfo = UTC) -> Window | None:
     """Return the window of the first time in a query, or of a range that starts there; None if it names none.
 
+    A message of three sentences or more has none: its "today" is the day of what it tells, not of what is looked for.
     A month or weekday without a year or week is the latest one that has begun: questions to a memory look back.
     """
+    if sum(bool(sentence.strip()) for sentence in _SENTENCE_END.split(query)) > _MOST_SENTENCES:
+        return None
     days = first_span(query, mentions(query, date_in(now, zone), "past", FORMS))
     if days is None:
         return None

@@ -23,7 +23,7 @@ from memstrata.text.folding import fold
 from memstrata.text.scripts import HAN, HANGUL, KANA, SYLLABIC, VOWEL_SIGNS
 from memstrata.text.stemming import stems
 
-__all__ = ["MAX_CHARACTERS", "MAX_QUERY_TERMS", "MAX_TERM_LENGTH", "index_terms", "query_terms"]
+__all__ = ["MAX_CHARACTERS", "MAX_QUERY_TERMS", "MAX_TERM_LENGTH", "everyday_terms", "index_terms", "query_terms"]
 
 MAX_CHARACTERS = 200_000
 """Characters of a text that are analysed. A character gives at most two terms, so a text gives at most 400,000."""
@@ -88,6 +88,13 @@ def query_terms(text: str) -> tuple[str, ...]:
     frequencies = Counter(index_terms(text))
     terms = [term for term in frequencies if not _is_stop_term(term)] or list(frequencies)
     return tuple(terms if len(terms) <= MAX_QUERY_TERMS else _sample(terms, frequencies))
+
+
+@functools.cache
+def everyday_terms() -> frozenset[str]:
+    """Return the terms of words that any two texts may share; of Chinese ones the pairs alone."""
+    phrases = (term for term in index_terms(stopwords.EVERYDAY_PHRASES) if len(term) == 2)
+    return frozenset(index_terms(stopwords.EVERYDAY_WORDS)).union(phrases)
 
 
 def _sample(terms: list[str], frequencies: Counter[str]) -> list[str]:

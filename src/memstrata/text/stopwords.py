@@ -8,7 +8,15 @@ leaving those out of questions cost more than it gave.
 
 from __future__ import annotations
 
-__all__ = ["CHINESE_CHARACTERS", "JAPANESE_PARTICLES", "SPACED_WORDS", "UNSPACED_PHRASES"]
+__all__ = [
+    "CHINESE_CHARACTERS",
+    "EVERYDAY_PHRASES",
+    "EVERYDAY_WORDS",
+    "FOREIGN_FUNCTION_WORDS",
+    "JAPANESE_PARTICLES",
+    "SPACED_WORDS",
+    "UNSPACED_PHRASES",
+]
 
 CHINESE_CHARACTERS = frozenset(
     "的得了着过吗呢吧啊呀嘛么"
@@ -51,3 +59,28 @@ SPACED_WORDS = (
     "في", "من", "على", "إلى", "عن", "مع", "هو", "هي", "أنا", "أنت", "نحن", "هذا", "هذه", "ذلك", "ما", "ماذا", "متى", "أين",
     "كيف", "لماذا", "هل", "كم", "أو", "و", "التي", "الذي",
 )  # fmt: skip
+
+FOREIGN_FUNCTION_WORDS = (
+    # Spanish, Portuguese, Italian, French, German, Dutch, Swedish, Polish, Turkish, Indonesian
+    "el la los las un una de del en que qué y mi mis tu su por para con como cómo cuál es son está dónde cuándo quién"
+    " o os as do da no na um uma meu minha com onde quando quem é il lo gli di che chi e mio mia dove sono le les des du"
+    " et je mon ma mes tu il elle où est quel quelle qui sur pour avec der die das den dem ein eine und ich mein meine"
+    " was wo wie wer wann ist sind mit auf für het een van wat waar hoe ik mijn is zijn och jag min mitt vad var är som i w"
+    " z na się jak co gdzie kto kiedy jest mój moja ve bir bu ne nerede nasıl kim mı mi benim yang di dan apa saya ini"
+)
+"""A sentence of these languages has one of them. They only tell it from a list of words and stay in the query. By spaces."""
+
+EVERYDAY_WORDS = (
+    "now today tonight tomorrow yesterday day time moment thing something anything everything nothing way lot bit much many"
+    " more most other another every all new old good great nice bad well really still already even ever never always often"
+    " sometimes maybe perhaps right ok okay yes yeah thanks thank hello hi hey sorry get go come make take give let want"
+    " need like think know see look say tell ask try use keep put start stop seem happen one two first last next back"
+    " around"
+)
+"""Words that any two texts may share. With nothing else in common a row is seldom an answer, however few rows have them."""
+
+EVERYDAY_PHRASES = (
+    "今天 明天 昨天 现在 今年 刚才 最近 以后 以前 之后 之前 一直 已经 还是 真的 非常 特别 觉得 想要 需要 可能 开始 东西"
+    " 事情 一些 很多 大家 自己 没有 不是 就是 但是 因为 所以 如果 然后 而且 或者 帮我 谢谢 你好 好的"
+)
+"""The same in Chinese, all of two characters."""

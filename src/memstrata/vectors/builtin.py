@@ -3,6 +3,10 @@
 The package is young and has one author, so the version is pinned and the file of weights is compared with a known hash before
 it is loaded: other weights would give other vectors under the same name. Texts beyond 510 tokens are embedded in windows
 by the package itself.
+
+Stored texts get the prefix that e5 has for questions, as its authors advise where both sides are of one kind: what was said and
+what is asked are both speech. Evidence is found more often so, and a statement is nearest to its own restatement
+(docs/retrieval.md).
 """
 
 from __future__ import annotations
@@ -51,7 +55,7 @@ class BuiltinEmbedder:
 
     @property
     def name(self) -> str:
-        return f"builtin/multilingual-e5-small-q4/{_SHA256[:12]}/{_DIMENSIONS}"
+        return f"builtin/multilingual-e5-small-q4/{_SHA256[:12]}/{_DIMENSIONS}/symmetric"
 
     @property
     def dimensions(self) -> int:
@@ -65,10 +69,9 @@ class BuiltinEmbedder:
             raise Unavailable("the embedder is closed")
         fit = [_fit(text) for text in texts]
         parts: list[Matrix] = [np.empty((0, _DIMENSIONS), dtype=np.float32)]
-        loop = asyncio.get_running_loop()
         for start in range(0, len(fit), _BATCH):
             batch = fit[start : start + _BATCH]
-            parts.append(await loop.run_in_executor(self._thread, self._encoded, batch, kind))
+            parts.append(await self._in_thread(batch))
         shortened = frozenset(position for position, text in enumerate(texts) if len(text) > _LONGEST)
         return checked(np.concatenate(parts), _DIMENSIONS, shortened)
 
@@ -78,16 +81,36 @@ class BuiltinEmbedder:
             ComponentHealth("failed", self._failure, about) if self._failure else ComponentHealth("ok", details=about)
         )
 
+    def forget(self) -> None:
+        """Nothing is kept here."""
+
+    def resume(self) -> None:
+        """Nobody can refuse it a key; weights that could not be loaded are tried again with each text anyway."""
+
     async def close(self) -> None:
         """Let the batch under way end and free the model."""
         self._closed = True
         await asyncio.to_thread(self._thread.shutdown, cancel_futures=True)
         self._model = None
 
-    def _encoded(self, batch: list[str], kind: Kind) -> Matrix:
+    async def _in_thread(self, batch: list[str]) -> Matrix:
+        """Encode a batch in the thread. A close meanwhile is an Unavailable, for a batch that has not begun as well."""
+        try:
+            waiting = self._thread.submit(self._encoded, batch)
+        except RuntimeError as error:  # the thread takes nothing more
+            raise Unavailable("the embedder is closed") from error
+        try:
+            return await asyncio.wrap_future(waiting)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self._closed and task is not None and not task.cancelling():
+                raise Unavailable("the embedder is closed") from None
+            raise
+
+    def _encoded(self, batch: list[str]) -> Matrix:
         if self._model is None:
             self._model = self._loaded()
-        encoded: Matrix = self._model.query(batch) if kind == "query" else self._model.passage(batch)
+        encoded: Matrix = self._model.query(batch)
         return encoded
 
     def _loaded(self) -> Any:

@@ -30,11 +30,17 @@ class VectorCache:
         self._capacity_bytes = capacity_bytes
         self._entries: OrderedDict[_Key, Matrix] = OrderedDict()
         self._bytes = 0
+        self._clearings = 0
         self._lock = threading.Lock()
 
     @property
     def memory_bytes(self) -> int:
         return self._bytes
+
+    @property
+    def clearings(self) -> int:
+        """How often all was dropped: what was embedded before the last time may be of a deleted text."""
+        return self._clearings
 
     def get(self, embedder: str, kind: Kind, text: str) -> Matrix | None:
         """Return the vector (dimensions,), or None."""
@@ -45,13 +51,15 @@ class VectorCache:
             self._entries.move_to_end(key)
             return self._entries[key]
 
-    def put(self, embedder: str, kind: Kind, text: str, vector: Matrix) -> None:
-        """Keep a copy of a vector, unless it alone would not fit."""
+    def put(self, embedder: str, kind: Kind, text: str, vector: Matrix, *, clearings: int | None = None) -> None:
+        """Keep a copy of a vector, unless it alone would not fit, or all was dropped since the count was `clearings`."""
         size = vector.nbytes + _OVERHEAD_BYTES
         if size > self._capacity_bytes:
             return
         key = _key(embedder, kind, text)
         with self._lock:
+            if clearings not in (None, self._clearings):
+                return
             self._drop(key)
             self._entries[key] = vector.copy()
             self._bytes += size
@@ -63,6 +71,7 @@ class VectorCache:
         with self._lock:
             self._entries.clear()
             self._bytes = 0
+            self._clearings += 1
 
     def _drop(self, key: _Key) -> None:
         vector = self._entries.pop(key, None)
@@ -89,13 +98,14 @@ class CachedEmbedder:
         """Return the vectors. What was refused or shortened is not kept, so the next call says it again."""
         import numpy as np
 
+        clearings = self._cache.clearings
         known = {text: self._cache.get(self.name, kind, text) for text in dict.fromkeys(texts)}
         asked = [text for text, vector in known.items() if vector is None]
         made = await self._embedder.embed(asked, kind=kind)
         place = {text: position for position, text in enumerate(asked)}
         for text, position in place.items():
             if position not in made.refused and position not in made.shortened:
-                self._cache.put(self.name, kind, text, made.matrix[position])
+                self._cache.put(self.name, kind, text, made.matrix[position], clearings=clearings)
         matrix = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         refused: dict[int, str] = {}
         shortened = set()
@@ -113,8 +123,12 @@ class CachedEmbedder:
         return Vectors(matrix, refused, frozenset(shortened))
 
     def forget(self) -> None:
-        """Drop all vectors that are kept. Texts were deleted, and which of the vectors are theirs cannot be told."""
+        """Drop all vectors that are kept: which of them are of deleted texts cannot be told. A call under way keeps none."""
         self._cache.clear()
+        self._embedder.forget()
+
+    def resume(self) -> None:
+        self._embedder.resume()
 
     def health(self) -> ComponentHealth:
         return self._embedder.health()

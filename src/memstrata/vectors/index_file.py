@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Stored", "Unusable", "read_index", "write_index"]
 
-_FORMAT = "memstrata-vectors-1"
+_FORMAT = "memstrata-vectors-2"  # 1 had fewer and longer lists
 _SUM_BYTES = 32
 _PIECE = 1 << 20
 _LONGEST_HEADER = 4_096

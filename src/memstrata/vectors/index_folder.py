@@ -58,6 +58,16 @@ class IndexFolder:
         except OSError as error:
             self.failed("an index file could not be deleted", error)
 
+    def clear(self) -> None:
+        """Delete what is kept of all scopes, of whatever embedder."""
+        if self._folder is None:
+            return
+        try:
+            for file in self._folder.glob("*.vectors*"):
+                file.unlink(missing_ok=True)
+        except OSError as error:
+            self.failed("index files could not be deleted", error)
+
     def failed(self, what: str, error: Exception) -> None:
         """Count a failure and tell it. The log has its kind alone; its text may name paths."""
         logger.warning("%s: %s", what, type(error).__name__)

@@ -118,6 +118,9 @@ class OpenAIEmbedder:
     def health(self) -> ComponentHealth:
         return self._endpoint.health({"embedder": self.name, "dimensions": self._dimensions})
 
+    def forget(self) -> None:
+        """Nothing is kept here."""
+
     def resume(self) -> None:
         """Ask again after key or account were refused: the operator says that it is mended."""
         self._endpoint.resume()

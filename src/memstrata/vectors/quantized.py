@@ -25,11 +25,14 @@ if TYPE_CHECKING:
 
 __all__ = ["INVERTED_FROM", "Quantized", "faiss_installed"]
 
-INVERTED_FROM = 100_000
-_ROWS_PER_LIST = 1_000
-_LISTS_READ = 64
-_SAMPLE_PER_LIST = 64
-_ITERATIONS = 8
+INVERTED_FROM = 50_000
+# At 100 000 rows 800 lists of which 128 are read find .9955 of the ten nearest in a third of the time that 64 of 100 lists
+# take, which find .9995. More lists than 2 000 would make a search of a million rows faster, and building it take minutes.
+_ROWS_PER_LIST = 125
+_MOST_LISTS = 2_000
+_LISTS_READ = 128
+_SAMPLE_PER_LIST = 32
+_ITERATIONS = 6
 
 
 def faiss_installed() -> bool:
@@ -60,15 +63,14 @@ class Quantized:
             index = faiss.IndexScalarQuantizer(dimensions, kind, metric)
             index.train(np.zeros((1, dimensions), dtype=np.float32))
         else:
-            lists = max(1, count // _ROWS_PER_LIST)
+            lists = min(_MOST_LISTS, max(1, count // _ROWS_PER_LIST))
             centres = faiss.IndexFlatIP(dimensions)
             index = faiss.IndexIVFScalarQuantizer(centres, dimensions, lists, kind, metric, False)
-            index.cp.max_points_per_centroid = _SAMPLE_PER_LIST
+            index.cp.max_points_per_centroid = 2 * _SAMPLE_PER_LIST  # the sample is taken here, not in faiss
             index.cp.min_points_per_centroid = 1
             index.cp.niter = _ITERATIONS
             index.train(_sample(chunks(), lists * _SAMPLE_PER_LIST / count, dimensions))
             index.nprobe = min(_LISTS_READ, lists)
-            index.parallel_mode = 1  # the lists of one query are shared out among threads
         parts: list[Seqs] = [np.empty(0, dtype=np.int64)]
         for seqs, rows in chunks():
             seqs, wide = fit_rows(seqs, rows, dimensions)
@@ -85,7 +87,7 @@ class Quantized:
         faiss = _faiss()
         index = faiss.read_index(faiss.PyCallbackIOReader(read, 1 << 20))
         if hasattr(index, "nprobe"):
-            index.nprobe, index.parallel_mode = min(_LISTS_READ, index.nlist), 1
+            index.nprobe = min(_LISTS_READ, index.nlist)
         return cls(index)
 
     def write(self, write: Callable[[bytes], int]) -> None:
@@ -110,10 +112,14 @@ class Quantized:
         return rows + lists + (0 if self._places is None else self._places.nbytes)
 
     def nearest(self, query: Matrix, limit: int, mask: NDArray[np.bool_] | None) -> tuple[NDArray[np.int64], Matrix]:
-        """Return positions and cosines of the nearest rows, best first. `mask` says for each position whether it counts."""
+        """Return positions and cosines of the nearest rows, best first. `mask` says for each position whether it counts.
+
+        Takes one core, the caller's: threads that share a search wait for each other, and other searches want cores too.
+        """
         import numpy as np
 
         faiss = _faiss()
+        faiss.omp_set_num_threads(1)  # of this thread alone
         limit = min(limit, len(self))
         chosen = len(self) if mask is None else int(np.count_nonzero(mask))
         if not limit or not chosen:

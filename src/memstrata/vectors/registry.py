@@ -85,7 +85,7 @@ class IndexRegistry:
         dimensions: int,
         clock: Clock,
         *,
-        budget_bytes: int = 512 * 1024 * 1024,
+        budget_bytes: int = 1_024 * 1024 * 1024,
         folder: Path | None = None,
         large_rows: int = LARGE_ROWS,
         partial_rows: int = _PARTIAL_ROWS,

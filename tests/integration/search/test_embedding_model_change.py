@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -42,6 +43,14 @@ def rows_of(folder: Path, *tables: str) -> list[tuple[object, ...]]:
     connection = apsw.Connection(str(folder / "memstrata.db"), flags=apsw.SQLITE_OPEN_READONLY)
     try:
         return [row for table in tables for row in connection.execute(f"SELECT * FROM {table} ORDER BY seq")]
+    finally:
+        connection.close()
+
+
+def models_of(folder: Path) -> list[tuple[object, ...]]:
+    connection = apsw.Connection(str(folder / "memstrata.db"), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        return list(connection.execute("SELECT id, name, dimensions FROM vector_models"))
     finally:
         connection.close()
 
@@ -92,7 +101,44 @@ async def test_vectors_of_the_old_model_are_never_compared_with_a_question_of_th
         await memory.vectors_settled()
         other.failing = None
         found = await memory.search_messages(scope, TEXTS[0])  # the question has a vector, no row has one
-        assert (found.hits, found.degraded) == ((), ())
+        assert {leg for hit in found.hits for leg in hit.legs} == {"keyword"}
+        assert found.degraded == ("embedding: vectors are being made; what has none is found by keyword",)
+        await memory.vectors_settled()
+        found = await memory.search_messages(scope, TEXTS[0])
+        assert {leg for hit in found.hits for leg in hit.legs} == {"vector"}
+        assert found.degraded == ()
+
+
+async def test_an_embedder_whose_first_answer_is_a_defect_is_asked_again(
+    searching: Searching, say: Say, scope: Scope, clock: FakeClock, eventually: Callable[..., Awaitable[None]]
+) -> None:
+    class Defective(HashEmbedder):
+        mended = False
+
+        @property
+        def dimensions(self) -> int:
+            return super().dimensions if self.mended else 0
+
+        async def embed(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+            if not self.mended:
+                raise ZeroDivisionError(texts[0])
+            return await super().embed(texts, kind=kind)
+
+    embedder = Defective(512)
+    async with searching(embedder=embedder, distills=False) as memory:
+        await say(memory, *TEXTS)
+        await memory.vectors_settled()
+        about = (await memory.health()).components["embedding"]
+        assert (about.state, about.reason) == ("reduced", "failed: ZeroDivisionError")
+        found = await memory.search_messages(scope, "honey")
+        assert (len(found.hits), found.degraded) == (4, ("embedding: failed: ZeroDivisionError",))
+        embedder.mended = True
+
+        async def embedded() -> bool:
+            clock.advance(31)
+            return (await counts(memory)).get("messages") == (12, 0)
+
+        await eventually(embedded)
 
 
 async def test_what_was_stopped_in_the_middle_goes_on_where_it_was(
@@ -168,7 +214,7 @@ async def test_an_embedder_that_is_not_there_at_the_start_is_taken_when_it_answe
         assert found.degraded == ()
 
 
-async def test_a_stored_vector_is_that_of_its_text_at_half_width(
+async def test_a_stored_vector_is_that_of_its_text_at_half_width_and_tells_model_and_text(
     searching: Searching, say: Say, embedder: HashEmbedder, tmp_path: Path
 ) -> None:
     async with searching() as memory:
@@ -176,8 +222,10 @@ async def test_a_stored_vector_is_that_of_its_text_at_half_width(
         await memory.vectors_settled()
     [row] = rows_of(tmp_path, "message_vectors")
     right = (await embedder.embed([TEXTS[0]], kind="passage")).matrix[0]
-    blob = row[4]
+    _, _, model, content_hash, blob = row
     assert isinstance(blob, bytes)
+    assert content_hash == hashlib.blake2b(TEXTS[0].encode(), digest_size=16).digest()
+    assert (model, embedder.name, embedder.dimensions) in models_of(tmp_path)
     assert np.allclose(np.frombuffer(blob, dtype="<f2"), right, atol=1e-3)
 
 

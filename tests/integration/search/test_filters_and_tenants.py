@@ -16,7 +16,7 @@ import pytest
 from memstrata.errors import Unavailable
 from memstrata.memory import Memory, MessageInput
 from memstrata.records import MemoryRecord, NewMemory, Scope
-from memstrata.search import MEMORIES, Finder, Meaning
+from memstrata.search import MEMORIES, Finder, Meaning, words
 from memstrata.search.backfill import Backfill
 from memstrata.search.vector import VectorLeg, calibration_of
 from memstrata.settings import EmbeddingSettings, RecallSettings
@@ -27,6 +27,7 @@ from memstrata.store.sqlite.vectors import SqliteVectorRows
 from memstrata.testing import FakeClock, HashEmbedder
 from memstrata.vectors.cache import CachedEmbedder, VectorCache
 from memstrata.vectors.index_folder import IndexFolder
+from memstrata.vectors.protocol import Kind, Vectors
 from memstrata.vectors.registry import IndexRegistry
 
 Searching = Callable[..., AbstractAsyncContextManager[Memory]]
@@ -131,6 +132,17 @@ async def test_filters_choose_before_the_cut(
             assert await messages_found(memory, "honey tea number", **where) == [far]
         assert await messages_found(memory, "honey tea number", session_id="nowhere") == []
         assert far not in await messages_found(memory, "honey tea number", since=yesterday)
+
+
+async def test_a_type_chooses_before_the_cut(
+    store: SqliteStore, scope: Scope, clock: FakeClock, new_memory: Build
+) -> None:
+    far = "honey tea along the river"
+    near = [new_memory(f"honey tea number {n}") for n in range(100)]
+    await keep(store, scope, [*near, new_memory(far, type="instruction")])
+    async with by_meaning(store, clock) as search:
+        assert far not in await search.texts(scope, "honey tea number")
+        assert await search.texts(scope, "honey tea number", MemoryFilter(type="instruction")) == [far]
 
 
 async def test_two_users_never_see_each_other_by_meaning(
@@ -299,6 +311,66 @@ async def test_a_deletion_takes_the_vectors_that_the_embedder_keeps(
         await store.write(lambda r: r.erasure.memories(scope, [rows[0].memory_id], None))
         await meaning.forget(scope)
         assert cache.memory_bytes == 0
+    finally:
+        meaning.stop()
+        await running
+        await meaning.close()
+
+
+async def test_a_deletion_takes_the_texts_that_a_search_keeps(searching: Searching, say: Say, scope: Scope) -> None:
+    async with searching(embedder=None, distills=False) as memory:
+        await say(memory, "my sister breeds alpacas", session="secret")
+        assert (await memory.search_messages(scope, "alpacas")).hits
+        assert words._kept.cache_info().currsize > 0
+        await memory.delete_messages(scope, session_ids=["secret"])
+        assert words._kept.cache_info().currsize == 0
+
+
+async def test_a_text_that_is_deleted_just_before_it_is_embedded_is_not_kept_by_the_embedder(
+    store: SqliteStore, scope: Scope, clock: FakeClock, new_memory: Build
+) -> None:
+    """The rows to embed were read before the deletion, and the embedder is asked when it has forgotten."""
+
+    class DeletingFirst(CachedEmbedder):
+        async def embed(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+            await store.write(lambda r: r.erasure.memories(scope, [rows[0].memory_id], None))
+            await meaning.forget(scope)
+            return await super().embed(texts, kind=kind)
+
+    rows = await keep(store, scope, [new_memory("honey tea")])
+    inner, cache = HashEmbedder(64), VectorCache()
+    meaning = Meaning(DeletingFirst(inner, cache), store, store.vector_rows, EmbeddingSettings(), clock, store.folder)
+    running = asyncio.create_task(meaning.run())
+    try:
+        await meaning.settled()
+        assert inner.calls == [("passage", ("honey tea",))]
+        assert cache.memory_bytes == 0
+    finally:
+        meaning.stop()
+        await running
+        await meaning.close()
+
+
+async def test_settled_vectors_are_in_an_index_that_is_whole(
+    store: SqliteStore, scope: Scope, clock: FakeClock, new_memory: Build
+) -> None:
+    await keep(store, scope, [new_memory(text) for text in tales(300)])
+    meaning = Meaning(HashEmbedder(64), store, store.vector_rows, EmbeddingSettings(), clock, store.folder)
+    finder = Finder(store, clock, UTC, RecallSettings(strategy="embedding"), meaning)
+    running = asyncio.create_task(meaning.run())
+    try:
+        await meaning.settled()
+        registry = meaning._registry
+        assert registry is not None
+        registry._large_rows = registry._partial_rows = 100
+        degraded = []
+        for _ in range(2):
+            degraded.append((await finder.find(MEMORIES, scope, "honey", MemoryFilter(), 5)).degraded)
+            await meaning.settled()
+        assert degraded == [
+            ("embedding: the index of 300 vectors is being built, the newest 100 were searched",),
+            (),
+        ]
     finally:
         meaning.stop()
         await running

@@ -45,6 +45,17 @@ def test_a_greater_k_lets_the_first_ranks_matter_less(hit: Build) -> None:
     assert gaps[0] > gaps[1] > 0
 
 
+def test_ranks_are_fused_with_sixty_unless_told_otherwise(hit: Build) -> None:
+    legs: Legs = {"keyword": [hit(1, 0.9), hit(2, 0.8)], "vector": [hit(2, 0.9), hit(3, 0.8)]}
+    scores = {row.item.seq: row.score for row in rrf(legs)}
+    best = 2 / 61
+    assert scores == {
+        2: pytest.approx((1 / 61 + 1 / 62) / best),
+        1: pytest.approx(0.5),
+        3: pytest.approx(1 / 62 / best),
+    }
+
+
 def test_calibrated_scores_are_added_up_by_weight(hit: Build) -> None:
     legs: Legs = {"keyword": [hit(1, 0.5)], "vector": [hit(1, 0.9), hit(2, 0.95)]}
     rows = {row.item.seq: row.score for row in calibrated(legs, E5, keyword_weight=0.25)}

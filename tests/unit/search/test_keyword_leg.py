@@ -9,7 +9,8 @@ import pytest
 from memstrata.records import Message, Scope
 from memstrata.search.collection import Collection
 from memstrata.search.factors import factors_for
-from memstrata.search.keyword import NONSENSE_FLOOR, is_nonsense, keyword_leg
+from memstrata.search.gate import NONSENSE_FLOOR
+from memstrata.search.keyword import is_nonsense, keyword_leg
 from memstrata.search.leg import LegHit
 from memstrata.search.ranking import rank
 from memstrata.store.protocol import Repositories
@@ -139,3 +140,25 @@ def test_what_was_said_at_the_time_in_question_comes_first_and_nothing_is_lost(s
 
     assert found(None) == [2, 1]
     assert found(now) == [1, 2]
+
+
+def test_in_a_store_of_two_rows_an_everyday_word_is_no_answer(said: Say) -> None:
+    """No frequency tells there that "now" says nothing."""
+    rows = Rows([said(1, "the rent is due now"), said(2, "milk")])
+    question = "could you now recommend a hotel near the harbour"
+    assert leg(rows, question) == []
+    assert [hit.item.seq for hit in leg(rows, "what is due now")] == [1]
+    assert [hit.item.seq for hit in leg(rows, "now")] == [1]
+
+
+def test_daily_characters_in_no_order_find_nothing_and_a_name_that_the_store_knows_is_found(said: Say) -> None:
+    rows = Rows([said(1, "我的猫叫粉架锯"), *(said(n, "孙老师埋了一棵树") for n in range(2, 9))])
+    assert leg(rows, "寸滔埋词孙肿棵") == []
+    assert [hit.item.seq for hit in leg(rows, "粉架锯")] == [1]
+
+
+def test_without_the_gate_every_row_above_the_floor_comes(said: Say) -> None:
+    rows = Rows([said(1, "the rent is due now"), said(2, "milk")])
+    query = "could you now recommend a hotel near the harbour"
+    found = keyword_leg(NOTHING, rows.collection(), SCOPE, query, MessageFilter(), 50, gated=False)
+    assert [hit.item.seq for hit in found] == [1]

@@ -31,6 +31,16 @@ def test_a_newer_memory_weighs_more(remembered: Build) -> None:
     assert factors == sorted(set(factors))
 
 
+def test_an_old_event_weighs_less_than_a_preference_as_old_and_a_new_one_the_same(remembered: Build) -> None:
+    def weights(age_days: int) -> list[float]:
+        kinds = ("episodic", "work_task", "work_artifact", "persona", "instruction", "work_fact", "work_method")
+        return [memory_prior(remembered(type=kind, updated_at=NOW - age_days * DAY), NOW) for kind in kinds]
+
+    old = weights(120)
+    assert len(set(weights(0))) == 1
+    assert max(old[:3]) < min(old[3:])
+
+
 def test_a_memory_from_a_clock_that_is_ahead_is_no_newer_than_now(remembered: Build) -> None:
     assert memory_prior(remembered(updated_at=NOW + DAY), NOW) == memory_prior(remembered(updated_at=NOW), NOW)
 

@@ -61,6 +61,12 @@ def opened(store: SqliteStore, scope: Scope, clock: FakeClock, new_memory: Calla
     return build
 
 
+def defective() -> HashEmbedder:
+    embedder = HashEmbedder(256)
+    embedder.failing = ZeroDivisionError("sister alpacas")
+    return embedder
+
+
 def failing() -> HashEmbedder:
     embedder = HashEmbedder(256)
     embedder.failing = Unavailable("the endpoint is down")
@@ -76,6 +82,8 @@ def failing() -> HashEmbedder:
         ("hybrid", lambda: None, {"keyword"}, ()),
         ("hybrid", lambda: HashEmbedder(256), {"keyword", "vector"}, ()),
         ("hybrid", failing, {"keyword"}, ("embedding: the endpoint is down",)),
+        ("hybrid", defective, {"keyword"}, ("embedding: failed: ZeroDivisionError",)),
+        ("embedding", defective, {"keyword"}, ("embedding: failed: ZeroDivisionError",)),
         ("embedding", lambda: None, {"keyword"}, ("embedding: no embedder configured",)),
         ("embedding", lambda: HashEmbedder(256), {"vector"}, ()),
         ("embedding", failing, {"keyword"}, ("embedding: the endpoint is down",)),
@@ -90,12 +98,14 @@ async def test_the_strategy_and_what_is_there_decide_which_legs_answer(
     legs: set[str],
     degraded: tuple[str, ...],
     fusion: str,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with opened(build(), strategy=strategy, fusion=fusion) as finder:
         found = await finder.find(MEMORIES, scope, "sister alpacas", MemoryFilter(), 5)
         assert [hit.item.content for hit in found.hits] == ["my sister breeds alpacas"]
         assert set(found.hits[0].legs) == legs
         assert found.degraded == degraded
+    assert "alpacas" not in caplog.text
 
 
 @pytest.mark.parametrize(("patience", "within"), [(0.02, None), (20.0, 0.02)])
@@ -142,10 +152,12 @@ async def test_nonsense_passes_no_leg_but_a_strange_word_of_the_scope_does(
 
 
 def test_what_counts_as_alike_is_the_models_own() -> None:
-    builtin = calibration_of("builtin/multilingual-e5-small-q4/1571fc982750/384")
+    builtin = calibration_of("builtin/multilingual-e5-small-q4/1571fc982750/384/symmetric")
     usual = calibration_of("openai/api.example.com/v1/any/own")
     assert builtin.scale.low < builtin.floor < builtin.alike < 1
     assert usual.floor < usual.alike < builtin.alike
+    assert builtin.floor < builtin.listed < builtin.alike
+    assert usual.listed == usual.floor
 
 
 async def test_a_draft_is_compared_with_what_its_models_calibration_calls_alike(opened: Opened, scope: Scope) -> None:

@@ -123,3 +123,9 @@ def test_a_memory_counts_by_when_it_happened(
 
 def test_without_a_window_nothing_is_lifted(said: Callable[..., Message]) -> None:
     assert lift(said(1), None) == 1.0
+
+
+def test_a_message_that_tells_a_story_asks_for_no_time() -> None:
+    assert days("I lost my notes. What did we decide yesterday?") == ("2026-02-10", "2026-02-11")
+    assert days("The teacher praised me yesterday! I was so happy. We did maths.") is None
+    assert days("昨天老师表扬我了！\n我好开心。\n我喜欢数学。") is None

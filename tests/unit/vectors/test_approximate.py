@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -157,3 +158,14 @@ def test_a_file_of_another_embedder_is_not_used(
 def test_a_missing_file_and_a_folder_in_its_place_are_named(tmp_path: Path) -> None:
     assert read_index(tmp_path / "none", "m/1", 32) == Unusable("there is none yet")
     assert isinstance(read_index(tmp_path, "m/1", 32), Unusable)
+
+
+def test_a_search_leaves_the_other_cores_to_other_searches(clustered: Callable[..., Any]) -> None:
+    import faiss
+
+    rows = clustered(2_000)
+    index = ApproximateIndex(built(rows, np.arange(len(rows)), inverted_from=1_000))
+    with ThreadPoolExecutor(1) as searcher:
+        searcher.submit(faiss.omp_set_num_threads, 2).result()
+        searcher.submit(index.search, rows[0], 10).result()
+        assert searcher.submit(faiss.omp_get_max_threads).result() == 1

@@ -1,9 +1,13 @@
+import asyncio
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from memstrata.errors import Unavailable
 from memstrata.testing import HashEmbedder
 from memstrata.vectors.cache import CachedEmbedder, VectorCache
+from memstrata.vectors.protocol import Kind, Vectors
 
 
 async def test_a_text_is_embedded_once_however_often_it_is_asked_for() -> None:
@@ -82,3 +86,33 @@ def test_half_of_a_surrogate_pair_is_a_key_like_any_other() -> None:
     cache = VectorCache()
     cache.put("m", "query", "\ud83d", np.ones(4, dtype=np.float32))
     assert cache.get("m", "query", "\ud83d") is not None
+
+
+async def test_a_call_under_way_keeps_nothing_once_texts_were_deleted() -> None:
+    class Gated(HashEmbedder):
+        def __init__(self) -> None:
+            super().__init__(8)
+            self.begun, self.gate = asyncio.Event(), asyncio.Event()
+
+        async def embed(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+            self.begun.set()
+            await self.gate.wait()
+            return await super().embed(texts, kind=kind)
+
+    inner, cache = Gated(), VectorCache()
+    embedder = CachedEmbedder(inner, cache)
+    call = asyncio.create_task(embedder.embed(["a secret"], kind="passage"))
+    await inner.begun.wait()
+    embedder.forget()
+    inner.gate.set()
+
+    assert (await call).matrix.any()
+    assert cache.memory_bytes == 0
+    await embedder.embed(["a secret"], kind="passage")
+    assert cache.memory_bytes > 0
+
+
+def test_who_asks_again_is_told_to_the_embedder_behind() -> None:
+    inner = HashEmbedder(8)
+    CachedEmbedder(inner, VectorCache()).resume()
+    assert inner.resumed == 1

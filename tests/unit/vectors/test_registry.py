@@ -86,7 +86,7 @@ def test_the_least_recently_used_scope_leaves_when_the_bytes_are_used_up(
     vectors = clustered(100)
     for key in "abc":
         rows.put(key, range(100), vectors)
-    indexes = registry(budget_bytes=2 * (100 * (4 * 32 + 9) + 2_048))
+    indexes = registry(budget_bytes=2 * (100 * (2 * 32 + 9) + 2_048))
     for key in "abac":
         indexes.search(key, vectors[0], 1)
     assert indexes.status().scopes == 2

@@ -2,6 +2,7 @@
 
 Exactly once: the same key with the same payload answers what it answered before; the same message id with the same text
 is stored already. Anything else under a known key or id is a conflict, because one of the two would be lost.
+What is compared and hashed is what was sent; secrets are taken out of what is stored.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from memstrata.clock import Instant
 from memstrata.errors import Conflict, InvalidRequest
 from memstrata.records import Message, NewMessage, Receipt, Scope, SessionTarget, check_id
 from memstrata.store.protocol import Repositories
+from memstrata.text.secrets import redact
 
 __all__ = ["append"]
 
@@ -26,8 +28,10 @@ def append(
     idempotency_key: str | None,
     now: Instant,
     arm: Callable[[Repositories, SessionTarget], object],
+    redacts: Callable[[Repositories], bool],
 ) -> Callable[[Repositories], Receipt]:
-    """Check a batch and return the work that stores it. `arm` puts the session's job in place.
+    """Check a batch and return the work that stores it. `arm` puts the session's job in place,
+    `redacts` says whether secrets are taken out; it is asked where there are any.
 
     Raises InvalidRequest; the work raises Conflict.
     """
@@ -39,7 +43,8 @@ def append(
     prepared = accepted(messages, now)
     given = _distinct_ids(messages)
     payload = b"" if idempotency_key is None else fingerprint(messages, task_id)
-    ids = tuple(message.message_id for message in prepared)
+    ids = tuple(one.message.message_id for one in prepared)
+    has_secrets = any(one.kinds for one in prepared)
 
     def work(r: Repositories) -> Receipt:
         if idempotency_key is not None:
@@ -49,13 +54,17 @@ def append(
                     raise Conflict(f"idempotency key {idempotency_key[:64]!r} was used for other messages")
                 return Receipt(known.message_ids, replayed=True)
         stored = r.conversations.by_id(scope, session_id, given) if given else {}
-        new = [message for message in prepared if _is_new(message, stored)]
+        cleans = has_secrets and redacts(r)
+        chosen = [(one.message, one.kinds) if cleans else (one.as_said(), ()) for one in prepared]
+        new = [message for message, _ in chosen if _is_new(message, stored)]
+        taken = {message.message_id for message in new}
+        kinds = tuple(kind for message, found in chosen if message.message_id in taken for kind in found)
         target = r.conversations.append(scope, session_id, task_id, new, now)
         if idempotency_key is not None:
             r.conversations.keep_receipt(target, idempotency_key, payload, ids, now)
         if new:
             arm(r, target)
-        return Receipt(ids, replayed=not new)
+        return Receipt(ids, replayed=not new, redacted=kinds)
 
     return work
 
@@ -72,6 +81,8 @@ def _is_new(message: NewMessage, stored: Mapping[str, Message]) -> bool:
     known = stored.get(message.message_id)
     if known is None:
         return True
-    if (known.role, known.content) != (message.role, message.content):
+    # A text may have been stored under another rule about secrets, or been cleaned of them since.
+    is_same = known.content == message.content or redact(known.content).text == redact(message.content).text
+    if known.role != message.role or not is_same:
         raise Conflict(f"message id {message.message_id[:64]!r} is stored with another text")
     return False

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from memstrata.capture import MAX_CHARACTERS, MAX_MESSAGES, MessageInput
-from memstrata.capture.message import accepted, fingerprint
+from memstrata.capture import message as capture_message
+from memstrata.capture.message import fingerprint
 from memstrata.errors import InvalidRequest
+from memstrata.records import NewMessage
 from memstrata.text.markers import wrap
 
 NOW = 1_767_603_600_000
+
+
+def accepted(messages: Sequence[MessageInput], now: int) -> list[NewMessage]:
+    return [one.message for one in capture_message.accepted(messages, now)]
+
+
+def test_a_secret_is_found_after_our_own_blocks_are_taken_off_and_is_not_among_the_terms() -> None:
+    text = f"my password is hun{wrap('relevant-memories', 'x')}ter2"
+    (found,) = capture_message.accepted([MessageInput("user", text)], NOW)
+
+    assert (found.message.content, found.kinds) == ("my password is [redacted:password]", ("password",))
+    assert not any("hunter" in term for term in found.message.terms)
+    assert found.as_said().content == "my password is hunter2"
+    assert "hunter2" in found.as_said().terms
 
 
 def test_a_message_without_times_was_said_now_and_a_batch_keeps_its_order() -> None:

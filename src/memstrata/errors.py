@@ -41,7 +41,11 @@ class InvalidRequest(MemstrataError):
 
 
 class Unauthorized(MemstrataError):
-    """No credential, or one that is not valid."""
+    """No credential, or one that is not valid. With `retry_after`, seconds: nothing was looked at, it is too often."""
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        self.retry_after = retry_after
+        super().__init__(message)
 
 
 class Forbidden(MemstrataError):

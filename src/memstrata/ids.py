@@ -5,16 +5,21 @@ from __future__ import annotations
 import hashlib
 import os
 import random
+import string
 import uuid
+from typing import Literal
 
 from memstrata.clock import Instant
 
 __all__ = [
+    "directory_id",
     "document_id",
     "file_name",
+    "forgetting_id",
     "memory_id",
     "message_id",
     "prompt_id",
+    "relation_id",
     "request_id",
     "setting_id",
     "setting_log_id",
@@ -23,6 +28,7 @@ __all__ = [
 # Ids are names, not secrets. A generator of our own, seeded once, because each call to the system's gives up the
 # interpreter lock in the middle of a request.
 _RANDOM = random.Random(os.urandom(32))  # noqa: S311
+_DIGITS = string.digits + string.ascii_lowercase
 
 
 def message_id() -> str:
@@ -57,9 +63,26 @@ def document_id(instance: str, team: str, agent: str, user: str, kind: str, path
     return f"profile:v1:{_hash(instance, team, agent, user, kind, path)}"
 
 
+def forgetting_id() -> str:
+    """Return the id of a receipt for what was forgotten: `fgt-` and 24 hex digits."""
+    return f"fgt-{_RANDOM.getrandbits(96):024x}"
+
+
 def request_id() -> str:
     """Return `req-` and 16 hex digits."""
     return f"req-{_RANDOM.getrandbits(64):016x}"
+
+
+def directory_id(kind: Literal["usr", "team", "agt", "task", "ast", "uky"], now: Instant) -> str:
+    """Return `<kind>-` and 10 of `[a-z0-9]`: 4 for the second modulo 36⁴, 6 at random."""
+    second = now // 1000 % len(_DIGITS) ** 4
+    digits = [_DIGITS[second // len(_DIGITS) ** place % len(_DIGITS)] for place in (3, 2, 1, 0)]
+    return f"{kind}-{''.join(digits + _RANDOM.choices(_DIGITS, k=6))}"
+
+
+def relation_id() -> str:
+    """Return the id of what ties two things of the directory together: a version 4 UUID."""
+    return str(uuid.UUID(int=_RANDOM.getrandbits(128), version=4))
 
 
 def file_name(text: str) -> str:

@@ -21,11 +21,13 @@ from memstrata.errors import Misconfigured
 __all__ = [
     "FILE_NAME",
     "CaptureSettings",
+    "DirectorySettings",
     "EmbeddingSettings",
     "LlmSettings",
     "MirrorSettings",
     "PipelineSettings",
     "RecallSettings",
+    "RetentionSettings",
     "ServerSettings",
     "Setting",
     "Settings",
@@ -75,6 +77,9 @@ class CaptureSettings:
     """What is accepted into L0."""
 
     receipt_days: int = _option(30, "how long an idempotency key is remembered", minimum=1)
+    redact_secrets: bool = _option(
+        True, "take keys and passwords out before anything is stored; a policy for a part of an instance goes before it"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +131,22 @@ class RecallSettings:
     )
     max_scenes: int = _option(15, "most scenes named in the injected index", minimum=0)
     floor: float = _option(0.05, "least score of a recalled memory, 0 to 1", minimum=0, maximum=1)
+    gate: bool = _option(True, "stay silent where only accidents agree: nonsense, everyday words, far meanings")
     strategy: Literal["hybrid", "keyword", "embedding"] = _option(
         "hybrid", "what a search goes by: words and meaning, words alone, meaning alone; without an embedder by words"
     )
     fusion: Literal["calibrated", "rrf"] = _option(
         "calibrated", "how words and meaning become one ranking: by their scores, or by their ranks (k = 60)"
+    )
+    borrowed: bool = _option(True, "read the memory of other agents too where it is bound to an agent, at most two")
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionSettings:
+    """What is kept for how long. A policy for a team, an agent or a user goes before it."""
+
+    l0_l1_days: int = _option(
+        0, "days that messages and memories are kept; 0: for ever. Scenes and portraits stay", minimum=0, maximum=36_500
     )
 
 
@@ -200,7 +216,17 @@ class EmbeddingSettings:
         2.0, "longest wait for the vector of a question, which somebody waits for", minimum=0.05
     )
     timeout_seconds: float = _option(60.0, "longest wait for the vectors of stored texts", minimum=1)
-    memory_megabytes: int = _option(512, "most memory for the indexes of all scopes together", minimum=1)
+    memory_megabytes: int = _option(1_024, "most memory for the indexes of all scopes together", minimum=1)
+    enabled: bool = _option(True, "give rows their vectors in the background; off: only questions get one")
+
+
+@dataclass(frozen=True, slots=True)
+class DirectorySettings:
+    """How much an instance's directory may hold."""
+
+    max_users: int = _option(500, "most users of an instance", minimum=1)
+    max_teams: int = _option(100, "most teams of an instance", minimum=1)
+    max_active_keys: int = _option(20, "most keys of a user that have not expired", minimum=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,9 +244,11 @@ class Settings:
     capture: CaptureSettings = field(default_factory=CaptureSettings)
     pipeline: PipelineSettings = field(default_factory=PipelineSettings)
     recall: RecallSettings = field(default_factory=RecallSettings)
+    retention: RetentionSettings = field(default_factory=RetentionSettings)
     mirror: MirrorSettings = field(default_factory=MirrorSettings)
     llm: LlmSettings = field(default_factory=LlmSettings)
     embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
+    directory: DirectorySettings = field(default_factory=DirectorySettings)
 
 
 @dataclass(frozen=True, slots=True)

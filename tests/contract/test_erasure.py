@@ -280,7 +280,7 @@ async def test_clearing_an_agent_empties_all_its_layers_for_all_its_users(
 
     await store.write(say)
 
-    gone = await store.write(lambda r: r.erasure.agent("default", "chat_memory-home-assistant"))
+    gone = await store.write(lambda r: r.erasure.agent("default", "home", "assistant"))
 
     assert gone == Deletion(messages=4, memories=2, documents=3)
     for who in (scope, user):
@@ -294,7 +294,7 @@ async def test_clearing_an_agent_empties_all_its_layers_for_all_its_users(
         assert await found(store, who) == {"plum"}
 
 
-async def test_clearing_tells_an_unknown_agent_from_an_ambiguous_one(
+async def test_an_id_of_an_agents_memory_names_everyone_it_may_mean(
     store: Store, scope: Scope, new_message: Callable[..., NewMessage]
 ) -> None:
     def say(r: Repositories) -> None:
@@ -303,11 +303,12 @@ async def test_clearing_tells_an_unknown_agent_from_an_ambiguous_one(
 
     await store.write(say)
 
-    assert await store.write(lambda r: r.erasure.agent("default", "chat_memory-no-one")) is None
-    assert await store.write(lambda r: r.erasure.agent("other", "chat_memory-a-b-c")) is None
-    with pytest.raises(ValueError, match="more than one agent"):
-        await store.write(lambda r: r.erasure.agent("default", "chat_memory-a-b-c"))
-    assert await found(store, replace(scope, team="a", agent="b-c")) == {"plum"}
+    async def named(memory_id: str, instance: str = "default") -> set[tuple[str, str]]:
+        return set(await store.read(lambda r: r.erasure.agents_named(instance, memory_id)))
+
+    assert await named("chat_memory-a-b-c") == {("a-b", "c"), ("a", "b-c")}
+    assert await named("chat_memory-a-b-c", "other") == await named("chat_memory-no-one") == set()
+    assert await store.write(lambda r: r.erasure.agent("default", "no", "one")) == Deletion()
 
 
 async def test_old_receipts_expire_and_newer_ones_stay(

@@ -315,7 +315,8 @@ async def test_clearing_an_agent_stays_inside_its_instance(store: Store, rows: R
     await store.write(lambda r: rows.fill(r, OWNER, "secret", "m_owner"))
     before = await store.read(lambda r: view(r, OWNER))
 
-    assert await store.write(lambda r: r.erasure.agent("another", "chat_memory-c-d|e")) is None
+    assert await store.read(lambda r: r.erasure.agents_named("another", "chat_memory-c-d|e")) == frozenset()
+    assert await store.write(lambda r: r.erasure.agent("another", OWNER.team, OWNER.agent)) == Deletion()
 
     assert await store.read(lambda r: view(r, OWNER)) == before
 

@@ -70,14 +70,6 @@ async def test_arming_only_earlier_never_puts_a_job_off(store: Store, scope: Sco
     assert [job.due_at for job in await jobs(store, scope)] == [100]
 
 
-async def test_a_disarmed_job_is_gone(store: Store, scope: Scope, session: SessionTarget) -> None:
-    await arm(store, session, 100)
-    await store.write(lambda r: r.jobs.disarm("l1", session))
-
-    assert await jobs(store, scope) == []
-    assert await store.read(lambda r: r.jobs.next_due(0)) is None
-
-
 async def test_only_due_jobs_are_claimed_the_longest_due_first(
     store: Store, scope: Scope, new_message: Callable[..., NewMessage]
 ) -> None:

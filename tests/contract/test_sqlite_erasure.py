@@ -132,7 +132,7 @@ async def test_clearing_an_agent_leaves_rows_in_no_table_but_those_that_are_know
     store: SqliteStore, seqs: Seqs, tmp_path: Path
 ) -> None:
     """A new table must be emptied here, or be named above with its reason."""
-    await store.write(lambda r: r.erasure.agent("default", "chat_memory-home-assistant"))
+    await store.write(lambda r: r.erasure.agent("default", "home", "assistant"))
 
     names = "SELECT name FROM pragma_table_list WHERE type = 'table' AND schema = 'main' AND name <> 'sqlite_schema'"
     tables = {str(name) for (name,) in rows(tmp_path, names)}

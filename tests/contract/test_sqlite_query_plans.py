@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +18,21 @@ import pytest
 
 from memstrata.memory import Memory, MessageInput
 from memstrata.records import NewDocument, NewMessage, Poison, Scope, Spending, SpendKey, Usage
+from memstrata.records.forgetting import Forgetting
 from memstrata.store.protocol import Store
 from memstrata.store.shapes import MemoryFilter, PromptFilter
 from memstrata.store.sqlite import (
     conversations,
     erasure,
+    erasure_reach,
+    erasure_removal,
+    forgettings,
     generations,
     jobs,
     memories,
     migrations,
     mirror_rows,
+    policies,
     profiles,
     prompts,
     scopes,
@@ -40,7 +46,10 @@ def normal(sql: str) -> str:
     return " ".join(sql.split())
 
 
-MODULES = (conversations, erasure, generations, jobs, memories, mirror_rows, profiles, prompts, scopes, spending)
+MODULES = (
+    conversations, erasure, erasure_reach, erasure_removal, forgettings, generations, jobs, memories, mirror_rows, policies,
+    profiles, prompts, scopes, spending,
+)  # fmt: skip
 GROWING = {
     "messages",
     "memories",
@@ -70,7 +79,10 @@ WHOLE_OWNER = {
     "SELECT count(*) FROM": "a total is asked for",
     normal(profiles._STATE): "counts what waits, by partial indexes; the highest seq is one step",
     "SELECT seq FROM messages WHERE scope_id IN": "all memory of an agent is being emptied",
-    "SELECT seq, valid_to IS NULL FROM memories WHERE profile_id IN": "all memory of an agent is being emptied",
+    normal(policies._SCOPES): "once a day; of each scope only whether it has a row at all",
+    normal(erasure_reach._OLD_MEMORIES): "once a day, where rows are kept for some days only",
+    normal(erasure_reach._OLD_MESSAGES): "the same: by age in the order of coming, which ends at the limit",
+    normal(erasure_reach._MEMORIES_OF): "all memory of an agent or a user is being emptied",
     f"{normal(mirror_rows._MESSAGES)} WHERE c.instance": "a day's file is written anew, in the background",
     f"{normal(mirror_rows._MEMORIES)} WHERE c.instance": "a day's file is written anew, in the background",
 }
@@ -192,7 +204,31 @@ async def mirrored(memory: Memory) -> bool:
     return int((await memory.health()).components["mirror"].details["lines"]) > 0
 
 
+async def forget_parts(memory: Memory, scope: Scope) -> None:
+    owner = (scope.team, scope.agent, scope.user)
+    user, about = replace(scope, user="zora"), Forgetting("default", user="zora")
+    for who in (scope, user):
+        for session in ("f1", "f2", "f3"):
+            await memory.add(who, session, [MessageInput("user", f"I like {session}", message_id=session, said_at=10)])
+    await memory.flush(user)
+    await memory.forgettable(about)
+    await memory.forget(Forgetting("default", *owner, message_ids=("f1",), session_ids=("f2",)))
+    await memory.forget(Forgetting("default", *owner, session_ids=("f3",), since=10, until=10))
+    await memory.forget(Forgetting("default", *owner, memory_ids=("m_unknown",)))
+    await memory.forget(Forgetting("default", *owner, until=10))
+    receipt = await memory.forget(about)
+    await memory.forgetting_receipt("default", receipt.forgetting_id)
+    await memory.policies.set("default", user="lin", retention_days=30)
+    await memory.policies.in_force(scope)
+    await memory.policies.one("default", user="lin")
+    await memory.policies.page("default")
+    await memory._store.read(lambda r: r.policies.retained(0))
+    await memory._store.write(lambda r: r.erasure.expire(scope, 1, 9))
+    await memory.policies.set("default", user="lin")
+
+
 async def delete_all(memory: Memory, scope: Scope) -> None:
+    await forget_parts(memory, scope)
     page = await memory.memories(scope)
     await memory.delete_memories(scope, [page.items[0].memory_id])
     await memory.delete_messages(scope, message_ids=["a"], session_ids=["s2"])
@@ -217,7 +253,8 @@ async def use_the_rest(store: Store, scope: Scope) -> None:
         r.jobs.finish(lease, 200)
         (lease,) = r.jobs.claim("w", 200, 260, 1)
         r.jobs.defer(lease, 300, "no key")
-        r.jobs.disarm("l1", target)
+        r.jobs.arm("l1", replace(target, key=99), 300)
+        r.jobs.claim("w", 300, 360, 9)  # of which one has no session any more
         r.conversations.park(target, message.seq, "unreadable", 0)
         r.conversations.parked_reason(scope, "s9")
         r.conversations.revive(scope)

@@ -1,6 +1,7 @@
 """What a memory is: frozen values without I/O."""
 
 from memstrata.records.answer import (
+    BorrowedMemory,
     ComponentHealth,
     Deletion,
     Derivation,
@@ -12,6 +13,7 @@ from memstrata.records.answer import (
     Hit,
     LayerLoad,
     LayerStatus,
+    Lender,
     MemoryVersion,
     Neighbours,
     Page,
@@ -20,6 +22,7 @@ from memstrata.records.answer import (
     Recall,
     Receipt,
     SceneEvidence,
+    Shown,
     Support,
     VersionRef,
 )
@@ -60,6 +63,7 @@ __all__ = [
     "MODEL_ROLES",
     "PERSONA_PATH",
     "AppliesTo",
+    "BorrowedMemory",
     "BudgetState",
     "ComponentHealth",
     "CustomPrompt",
@@ -82,6 +86,7 @@ __all__ = [
     "LayerLoad",
     "LayerStatus",
     "Lease",
+    "Lender",
     "MemoryDraft",
     "MemoryPrompt",
     "MemoryRecord",
@@ -119,6 +124,7 @@ __all__ = [
     "SceneEvidence",
     "Scope",
     "SessionTarget",
+    "Shown",
     "SpendKey",
     "Spending",
     "Support",

@@ -16,6 +16,7 @@ from memstrata.records.prompt import PromptRef
 from memstrata.records.spending import BudgetState
 
 __all__ = [
+    "BorrowedMemory",
     "ComponentHealth",
     "Deletion",
     "Derivation",
@@ -27,6 +28,7 @@ __all__ = [
     "Hit",
     "LayerLoad",
     "LayerStatus",
+    "Lender",
     "MemoryVersion",
     "Neighbours",
     "Page",
@@ -35,6 +37,7 @@ __all__ = [
     "Recall",
     "Receipt",
     "SceneEvidence",
+    "Shown",
     "Support",
     "VersionRef",
 ]
@@ -52,10 +55,14 @@ class Page(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """An accepted write. `replayed` says that the same key had been accepted before and nothing was stored now."""
+    """An accepted write. `replayed` says that the same key had been accepted before and nothing was stored now.
+
+    `redacted` names the kind of each secret that was taken out of what was stored.
+    """
 
     message_ids: tuple[str, ...]
     replayed: bool = False
+    redacted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +104,33 @@ class Found(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
+class Lender:
+    """Another agent whose memory an agent may read besides its own."""
+
+    team: str
+    agent: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class BorrowedMemory:
+    """What a lender's memory has for a question: memories of the asking user, the lender's persona and scenes."""
+
+    lender: Lender
+    hits: tuple[Hit[MemoryRecord], ...]
+    persona: Document | None
+    scenes: tuple[Document, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What stands in the blocks of a recall, in the versions that it was read in. A lender of None is the agent itself."""
+
+    memories: tuple[MemoryRecord, ...] = ()
+    documents: tuple[tuple[Lender | None, Document], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Recall:
     """What goes into the next prompt: memories before the newest user message, the rest after the system prompt."""
 
@@ -107,6 +141,8 @@ class Recall:
     append_system_context: str
     degraded: tuple[str, ...] = ()
     elapsed_ms: float = 0.0
+    borrowed: tuple[BorrowedMemory, ...] = ()  # of other agents, rendered after the agent's own
+    shown: Shown = field(default=Shown())
 
 
 @dataclass(frozen=True, slots=True)

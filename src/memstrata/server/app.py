@@ -1,7 +1,7 @@
 """The ASGI application: the gate, the table of routes, and the order of checks between them.
 
 Order on the data plane (wire contract §2.3, without opening anything for a caller who turns out to be wrong): gateway
-key · bearer and instance · body · scope 422 · session 422 · schema 400 · handler.
+key · bearer and instance · user's key 401 and 403 · body · scope 422 and 403 · session 422 · schema 400 · handler.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from starlette.routing import Route as StarletteRoute
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from memstrata.errors import InvalidRequest, Unauthorized
+from memstrata.errors import Forbidden, InvalidRequest, NotFound, Unauthorized
+from memstrata.records.people import User
+from memstrata.server.archives import ARCHIVE_PATHS, ArchiveEndpoint
+from memstrata.server.authority import Authority, actor_of, claimed_key
 from memstrata.server.body import read_body
 from memstrata.server.call import Call, InstanceCall, InstanceWide, Scoped, SessionUse
 from memstrata.server.caller import (
@@ -25,13 +28,17 @@ from memstrata.server.caller import (
     session_of,
     task_of,
 )
-from memstrata.server.envelope import Answer, IncompleteIds, not_found, send_answer, success
+from memstrata.server.envelope import Answer, Data, IncompleteIds, not_found, send_answer, success
 from memstrata.server.gate import Gate
 from memstrata.server.handlers import operations
+from memstrata.server.meta.endpoint import MetaEndpoint
+from memstrata.server.meta.identity import peer_of
 from memstrata.server.metrics import Metrics
+from memstrata.server.policy import POLICY
 from memstrata.server.requests import Request, decode, decode_query
-from memstrata.server.routes import ROUTES, Operation, Route
+from memstrata.server.routes import META_ROUTES, ROUTES, Operation, Route
 from memstrata.settings import ServerSettings
+from memstrata.store.audit import acting
 
 if TYPE_CHECKING:
     from memstrata.memory import Memory
@@ -48,6 +55,11 @@ def create_app(memory: Memory, settings: ServerSettings) -> ASGIApp:
     """Return the HTTP API over an open `Memory`. The caller opens and closes it; the application has no lifespan."""
     metrics = Metrics()
     endpoints = [StarletteRoute(route.path, _endpoint(route, memory, settings, metrics)) for route in ROUTES]
+    endpoints += [
+        StarletteRoute(route.path, MetaEndpoint(route, POLICY[route.path], memory, settings, _unknown))
+        for route in META_ROUTES
+    ]
+    endpoints += [StarletteRoute(path, ArchiveEndpoint(path, memory, settings, _unknown)) for path in ARCHIVE_PATHS]
     return Gate(Router(endpoints, redirect_slashes=False, default=_unknown), settings, metrics)
 
 
@@ -62,6 +74,7 @@ class _DataEndpoint:
 
     def __init__(self, route: Route, handler: Scoped | InstanceWide, memory: Memory, settings: ServerSettings) -> None:
         self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(route.request)
+        self._authority = Authority(POLICY[route.path], memory, settings.api_key.encode())
         self._takes_get = route.takes_get
         self._handler = handler
         self._memory = memory
@@ -75,35 +88,50 @@ class _DataEndpoint:
             return
         headers: Headers = dict(scope["headers"])
         instance = instance_of(headers)
+        user = await self._authority.user_behind(headers, instance, peer_of(scope.get("client")))
+        with acting(actor_of(user)):
+            data = await self._answer(scope, receive, headers, instance, user, by_query=by_query)
+        await send_answer(success(data), send)
+
+    async def _answer(
+        self, scope: Scope, receive: Receive, headers: Headers, instance: str, user: User | None, *, by_query: bool
+    ) -> Data | None:
         handler = self._handler
         if isinstance(handler, Scoped):
             body = await read_body(headers, receive, self._limit)
-            data = await handler.handle(self._call(headers, instance, body, handler.session))
-        else:
-            request = (
-                decode_query(self._decoder, scope["query_string"])
-                if by_query
-                else decode(self._decoder, await read_body(headers, receive, self._limit))
-            )
-            data = await handler.handle(InstanceCall(self._memory, instance, request, operator_of(headers)))
-        await send_answer(success(data), send)
+            return await handler.handle(await self._call(headers, instance, user, body, handler.session))
+        operator = operator_of(headers, None if user is None else user.user_id)
+        request = (
+            decode_query(self._decoder, scope["query_string"])
+            if by_query
+            else decode(self._decoder, await read_body(headers, receive, self._limit))
+        )
+        narrowed = self._authority.narrowed_to(user)
+        return await handler.handle(InstanceCall(self._memory, instance, request, operator, narrowed))
 
-    def _call(self, headers: Headers, instance: str, body: bytes, session_use: SessionUse) -> Call[Any]:
+    async def _call(
+        self, headers: Headers, instance: str, user: User | None, body: bytes, session_use: SessionUse
+    ) -> Call[Any]:
+        narrowed = self._authority.narrowed_to(user)
+        own = None if user is None else user.user_id
         try:
             request = decode(self._decoder, body)
         except InvalidRequest:
             # The ids are checked before the rest, so that a client which sends neither hears of the ids first.
             ids = decode(_IDS, body)
-            scope_of(headers, ids, instance)
+            await self._authority.admit(scope_of(headers, ids, instance, own), narrowed)
             self._session(headers, ids, session_use)
             raise
+        about = scope_of(headers, request, instance, own)
+        await self._authority.admit(about, narrowed)
         return Call(
             self._memory,
-            scope_of(headers, request, instance),
+            about,
             request,
             self._session(headers, request, session_use),
             task_of(headers, request),
             idempotency_key(headers),
+            narrowed,
         )
 
     def _session(self, headers: Headers, request: Request, use: SessionUse) -> str | None:
@@ -130,6 +158,8 @@ class _OperationEndpoint:
         if scope["method"] != "GET":
             await _unknown(scope, receive, send)
         elif self._operation == "metrics":
+            if claimed_key(dict(scope["headers"]), self._key) is not None:
+                raise Forbidden("permission_denied: numbers of all instances are for the gateway alone")
             await send_answer(await self._metrics.render(await self._memory.health()), send)
         else:
             await send_answer(await self._health(scope), send)
@@ -138,14 +168,17 @@ class _OperationEndpoint:
         return await operations.health(self._memory, with_details=self._may_call(dict(scope["headers"])))
 
     def _may_call(self, headers: Headers) -> bool:
-        if not self._key:
-            return True
         try:
-            check_key(headers, self._key)
+            if claimed_key(headers, self._key) is not None:
+                return False
+            if self._key:
+                check_key(headers, self._key)
         except Unauthorized:
             return False
         return True
 
 
 async def _unknown(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["method"] == "POST" and scope["path"].startswith("/v3/internal/meta/"):
+        raise NotFound("not_found: there is no such route")
     await send_answer(not_found(scope["method"], scope["path"]), send)

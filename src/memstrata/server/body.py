@@ -13,7 +13,7 @@ from starlette.types import Receive
 
 from memstrata.server.envelope import UnreadableBody
 
-__all__ = ["ClientGone", "inflate", "read_body"]
+__all__ = ["ClientGone", "drain", "inflate", "read_body"]
 
 # A client that is still sending reads no answer, so the rest of a refused body is taken in first: this much of it,
 # for this long, and held nowhere.
@@ -39,7 +39,7 @@ async def read_body(headers: Mapping[bytes, bytes], receive: Receive, limit: int
     declared = headers.get(b"content-length", b"")
     if declared.isdigit() and int(declared) > limit:
         if headers.get(b"expect", b"").lower() != b"100-continue":
-            await _drain(receive)
+            await drain(receive)
         raise _too_large(limit)
     raw = await _receive(receive, limit)
     return raw if encoding in (b"identity", b"") else inflate(raw, limit, gzip=encoding != b"deflate")
@@ -79,7 +79,7 @@ async def _receive(receive: Receive, limit: int) -> bytes:
     size = len(body)
     while message.get("more_body", False):
         if size > limit:
-            await _drain(receive)
+            await drain(receive)
             raise _too_large(limit)
         message = await receive()
         if message["type"] == "http.disconnect":
@@ -91,7 +91,8 @@ async def _receive(receive: Receive, limit: int) -> bytes:
     return b"".join(parts)
 
 
-async def _drain(receive: Receive) -> None:
+async def drain(receive: Receive) -> None:
+    """Take in what is left of a body that was not read to its end, within bounds. Raises ClientGone."""
     taken = 0
     try:
         async with asyncio.timeout(DRAIN_SECONDS):

@@ -30,16 +30,18 @@ class Call(Generic[R]):
     session_id: str | None
     task_id: str | None
     idempotency_key: str | None  # of the header; a body's own comes first
+    user_id: str | None = None  # whose key narrows it, which `scope.user` is then; None: the operator asks
 
 
 @dataclass(frozen=True, slots=True)
 class InstanceCall(Generic[R]):
-    """A request about a whole instance. `operator` is who is remembered for a change."""
+    """A request about a whole instance. `operator` is who is remembered for a change, `user_id` as in `Call`."""
 
     memory: Memory
     instance: str
     request: R
     operator: str
+    user_id: str | None = None
 
 
 class SessionUse(Enum):

@@ -9,6 +9,7 @@ import hmac
 from collections.abc import Mapping
 
 from memstrata.capture import MAX_KEY
+from memstrata.directory.access import not_allowed
 from memstrata.errors import InvalidRequest, Unauthorized
 from memstrata.records import Scope
 from memstrata.server.envelope import IncompleteIds
@@ -55,12 +56,15 @@ def instance_of(headers: Headers) -> str:
     return instance
 
 
-def scope_of(headers: Headers, request: Request, instance: str) -> Scope:
+def scope_of(headers: Headers, request: Request, instance: str, user_id: str | None = None) -> Scope:
     """Return whose memory the request is about. Raises IncompleteIds naming what is missing, in order.
 
-    A body value wins over its header, the empty one too: `""` is a mistake, not a wish for the header's.
+    A body value wins over its header, the empty one too: `""` is a mistake, not a wish for the header's. `user_id` is
+    whose key came with it, and fills in for a user that neither names.
     """
     ids = [_id(getattr(request, name), headers.get(header)) for name, header in _SCOPE_IDS]
+    if user_id is not None and request.user_id is None and b"x-tdai-user-id" not in headers:
+        ids[-1] = user_id
     missing = [(name, header) for (name, header), value in zip(_SCOPE_IDS, ids, strict=True) if not value]
     if missing:
         raise IncompleteIds(
@@ -82,10 +86,17 @@ def task_of(headers: Headers, request: Request) -> str | None:
     return _optional("task_id", request.task_id, headers.get(b"x-tdai-task-id")) or None
 
 
-def operator_of(headers: Headers) -> str:
-    """Return who makes a change to a whole instance: the user of the header, else `default`."""
+def operator_of(headers: Headers, user_id: str | None = None) -> str:
+    """Return who makes a change to a whole instance: whose key it is, else the user of the header, else `default`.
+
+    Raises Forbidden for the header of a user who is not the key's.
+    """
     operator = _text(headers.get(b"x-tdai-user-id", b""))
     _check_length("x-tdai-user-id", operator)
+    if user_id is not None:
+        if operator.strip() and operator != user_id:
+            raise not_allowed()
+        return user_id
     return operator if operator.strip() else "default"
 
 

@@ -72,21 +72,24 @@ class Answer:
     content_type: bytes = JSON
 
 
-def success(data: Data | None) -> Answer:
-    """Return the envelope of a good answer. `data` is left out when there is nothing to say."""
-    body: dict[str, Any] = {"code": 0, "message": "ok", "request_id": request_id()}
+def success(data: Data | None, *, echoed_id: str | None = None) -> Answer:
+    """Return the envelope of a good answer. `data` is left out when there is nothing to say.
+
+    `echoed_id` is the caller's own name for the request; without one it gets one here.
+    """
+    body: dict[str, Any] = {"code": 0, "message": "ok", "request_id": echoed_id or request_id()}
     if data is not None:
         body["data"] = data
     return json_answer(200, body)
 
 
-def failure(error: Exception, *, enveloped: bool) -> Answer:
+def failure(error: Exception, *, enveloped: bool, echoed_id: str | None = None) -> Answer:
     """Return what the caller may know of an error. One that nobody foresaw is logged here, under its trace id.
 
-    `enveloped` is false outside `/v2` and `/v3`, where the form is `{"error": text}`.
+    `enveloped` is false outside `/v2` and `/v3`, where the form is `{"error": text}`; `echoed_id` as with `success`.
     """
     status, message, thrown = _describe(error)
-    body: dict[str, Any] = {"code": status, "message": message, "request_id": request_id()}
+    body: dict[str, Any] = {"code": status, "message": message, "request_id": echoed_id or request_id()}
     if not enveloped:
         body = {"error": message}
     if thrown:
@@ -147,7 +150,7 @@ def _retryable(error: Exception) -> bool:
 
 
 def _headers(error: Exception) -> tuple[Header, ...]:
-    if isinstance(error, Unavailable):
+    if isinstance(error, Unavailable | Unauthorized) and error.retry_after is not None:
         return ((b"retry-after", b"%d" % max(1, math.ceil(error.retry_after))),)
     if isinstance(error, UnreadableBody) and error.closes:
         return ((b"connection", b"close"),)

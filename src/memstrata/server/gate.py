@@ -12,7 +12,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from memstrata.server.body import ClientGone
 from memstrata.server.caller import check_key
 from memstrata.server.envelope import Answer, Header, failure, send_answer
+from memstrata.server.meta.identity import echoed_id, user_key_in_bearer
 from memstrata.server.metrics import Metrics
+from memstrata.server.policy import POLICY
 from memstrata.settings import ServerSettings
 
 __all__ = ["Gate"]
@@ -28,6 +30,8 @@ _PREFLIGHT: tuple[Header, ...] = (
     (b"access-control-allow-headers", _ALLOWED_HEADERS.encode()),
     (b"access-control-max-age", b"600"),
 )
+_DIRECTORY_PATHS = ("/v3/meta/", "/v3/internal/")
+
 _EXPOSED: Header = (b"access-control-expose-headers", b"Retry-After")
 
 
@@ -64,7 +68,9 @@ class Gate:
             # The edge, where catching everything is right: whatever went wrong becomes an answer, logged and counted.
             if status is not None:
                 raise
-            await send_answer(failure(error, enveloped=scope["path"].startswith(("/v2/", "/v3/"))), watched)
+            path = scope["path"]
+            echoed = echoed_id(headers) if path.startswith(_DIRECTORY_PATHS) else None
+            await send_answer(failure(error, enveloped=path.startswith(("/v2/", "/v3/")), echoed_id=echoed), watched)
         finally:
             route = scope.get("route")
             self._metrics.observe(
@@ -75,9 +81,17 @@ class Gate:
         if scope["method"] == "OPTIONS":
             await send_answer(Answer(204, headers=_PREFLIGHT if self._allowed(headers) else ()), send)
             return
-        if self._key and not (scope["method"] == "GET" and scope["path"] == "/health"):
+        if self._key and not self._is_open(scope, headers):
             check_key(headers, self._key)
         await self._app(scope, receive, send)
+
+    def _is_open(self, scope: Scope, headers: dict[bytes, bytes]) -> bool:
+        """Whether the server's key is not asked for: by a probe, or because the endpoint asks whose key it is instead."""
+        path: str = scope["path"]
+        if path == "/health":
+            return bool(scope["method"] == "GET")
+        takes_users = POLICY.get(path, "internal") != "internal" or path.startswith("/v3/meta/")
+        return takes_users and user_key_in_bearer(headers) != ""
 
     def _allowed(self, headers: dict[bytes, bytes]) -> bool:
         return b"*" in self._origins or headers.get(b"origin") in self._origins

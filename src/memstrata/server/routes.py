@@ -9,10 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from memstrata.server.audit import AuditList, AuditVerify
 from memstrata.server.call import InstanceWide, Scoped, SessionUse
+from memstrata.server.forgetting import ForgetRequest, PolicyGet, PolicyList, PolicySet, ReceiptRequest
 from memstrata.server.handlers import (
     atomic,
+    audit,
     conversation,
+    forgetting,
     generations,
     pipeline,
     profile,
@@ -20,6 +24,17 @@ from memstrata.server.handlers import (
     recall,
     trace,
 )
+from memstrata.server.meta.agents import AGENT_ROUTES
+from memstrata.server.meta.assets import ASSET_ROUTES
+from memstrata.server.meta.bindings import BINDING_ROUTES
+from memstrata.server.meta.call import MetaRoute
+from memstrata.server.meta.configuration import CONFIGURATION_ROUTES
+from memstrata.server.meta.grants import GRANT_ROUTES
+from memstrata.server.meta.keys import KEY_ROUTES
+from memstrata.server.meta.participations import PARTICIPATION_ROUTES
+from memstrata.server.meta.people import PEOPLE_ROUTES
+from memstrata.server.meta.tasks import TASK_ROUTES
+from memstrata.server.meta.teams import TEAM_ROUTES
 from memstrata.server.requests import (
     ClearRequest,
     ConversationAdd,
@@ -58,7 +73,7 @@ from memstrata.server.strict import (
     StrictRequest,
 )
 
-__all__ = ["ROUTES", "Operation", "Route"]
+__all__ = ["META_ROUTES", "ROUTES", "Operation", "Route"]
 
 Operation = Literal["health", "metrics"]
 
@@ -122,6 +137,13 @@ ROUTES: tuple[Route, ...] = (
     Route("/v3/pipeline/retry", Request, Scoped(pipeline.retry)),
     Route("/v3/pipeline/spending", SpendingRequest, Scoped(pipeline.spending)),
     Route("/v3/chat-memory/clear", ClearRequest, InstanceWide(atomic.clear)),
+    Route("/v3/forget", ForgetRequest, Scoped(forgetting.forget)),
+    Route("/v3/forget/receipt", ReceiptRequest, InstanceWide(forgetting.receipt), takes_get=True),
+    Route("/v3/policy/get", PolicyGet, InstanceWide(forgetting.get_policy), takes_get=True),
+    Route("/v3/policy/set", PolicySet, InstanceWide(forgetting.set_policy)),
+    Route("/v3/policy/list", PolicyList, InstanceWide(forgetting.list_policies), takes_get=True),
+    Route("/v3/audit/list", AuditList, InstanceWide(audit.list_rows), takes_get=True),
+    Route("/v3/audit/verify", AuditVerify, InstanceWide(audit.verify), takes_get=True),
     Route("/v3/memory-prompt/create", PromptCreate, InstanceWide(prompts.create)),
     Route("/v3/memory-prompt/get", PromptGet, InstanceWide(prompts.get), takes_get=True),
     Route("/v3/memory-prompt/update", PromptUpdate, InstanceWide(prompts.update)),
@@ -135,4 +157,17 @@ ROUTES: tuple[Route, ...] = (
     Route("/metrics", Request, "metrics"),
     Route("/v2/pipeline/status", Request, InstanceWide(pipeline.load)),
     *(Route(f"/v2{path}", request, handler) for path, request, handler in _SHARED),
+)
+
+META_ROUTES: tuple[MetaRoute, ...] = (
+    *PEOPLE_ROUTES,
+    *KEY_ROUTES,
+    *TEAM_ROUTES,
+    *CONFIGURATION_ROUTES,
+    *AGENT_ROUTES,
+    *ASSET_ROUTES,
+    *BINDING_ROUTES,
+    *GRANT_ROUTES,
+    *TASK_ROUTES,
+    *PARTICIPATION_ROUTES,
 )

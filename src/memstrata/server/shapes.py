@@ -21,6 +21,7 @@ from memstrata.records import (
     Support,
     VersionRef,
 )
+from memstrata.text.secrets import placeholders
 
 __all__ = [
     "derivation",
@@ -32,11 +33,18 @@ __all__ = [
     "memory_version",
     "message",
     "no_document",
+    "redacted",
     "restored_memory",
     "scene_entry",
     "support",
     "written_version",
 ]
+
+
+def redacted(sent: str, stored: str) -> dict[str, int]:
+    """How many secrets were taken out of what a caller sent; no key where none was."""
+    taken = placeholders(stored) - placeholders(sent)
+    return {"redacted": taken} if taken > 0 else {}
 
 
 def message(scope: Scope, item: Message) -> dict[str, Any]:

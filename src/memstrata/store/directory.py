@@ -15,7 +15,7 @@ from typing import Generic, Protocol, TypeVar
 from memstrata.clock import Instant
 from memstrata.records.agents import Agent, AgentStatus, Participation, Task, TaskAgent, TaskStatus, Visibility
 from memstrata.records.assets import Asset, AssetStatus, AssetType, Binding, Grant, Permission
-from memstrata.records.people import Member, Team, User, UserKey
+from memstrata.records.people import Member, Team, User, UserKey, UserStatus, UserType
 
 __all__ = [
     "AgentFilter",
@@ -61,6 +61,8 @@ class UserFilter:
     team_id: str | None = None
     user_ids: tuple[str, ...] | None = None
     username: str | None = None
+    status: UserStatus | None = None
+    user_type: UserType | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +112,13 @@ class AssetFilter:
     owner_user_id: str | None = None
     visibilities: tuple[Visibility, ...] | None = None
     agent_id: str | None = None  # grants to this agent count as well
-    usable: bool = False  # leave out archived, deprecated, failed and expired ones
+    hidden_types: tuple[AssetType, ...] = ()
+    usable: bool = False  # leave out archived, deprecated, failed and expired ones; else owners see their own
 
 
 class Users(Protocol):
+    """The people of an instance."""
+
     def add(self, instance: str, user: User) -> None: ...
     def get(self, instance: str, user_id: str) -> User | None: ...
     def count(self, instance: str) -> int: ...
@@ -142,6 +147,8 @@ class UserKeys(Protocol):
 
 
 class Teams(Protocol):
+    """Teams, without their members."""
+
     def add(self, instance: str, team: Team) -> None: ...
     def get(self, instance: str, team_id: str) -> Team | None: ...
     def count(self, instance: str) -> int: ...
@@ -156,6 +163,8 @@ class Teams(Protocol):
 
 
 class MemberRows(Protocol):
+    """Who is in which team, and as what."""
+
     def put(self, instance: str, member: Member) -> None: ...
     def get(self, instance: str, team_id: str, user_id: str) -> Member | None: ...
     def page(self, instance: str, team_id: str, window: Window) -> DirectoryPage[Member]: ...
@@ -170,8 +179,14 @@ class Params(Protocol):
 
 
 class Agents(Protocol):
+    """Agents of teams."""
+
     def add(self, instance: str, agent: Agent) -> None: ...
     def get(self, instance: str, agent_id: str) -> Agent | None: ...
+    def seen(self, instance: str, agent_id: str, viewer: str) -> Agent | None:
+        """Return the agent if this user may see it: by the same rule as the filter of `page`."""
+        ...
+
     def replace(self, instance: str, agent: Agent) -> None: ...
     def remove(self, instance: str, agent_id: str) -> bool:
         """Remove an agent with its bindings, links, participations and grants; its memory and asset are gone before."""
@@ -183,6 +198,8 @@ class Agents(Protocol):
 
 
 class Tasks(Protocol):
+    """Tasks, the agents linked to them, and who took part."""
+
     def add(self, instance: str, task: Task) -> None: ...
     def get(self, instance: str, task_id: str) -> Task | None: ...
     def replace(self, instance: str, task: Task) -> None: ...
@@ -230,14 +247,26 @@ class Assets(Protocol):
     def add_binding(self, instance: str, binding: Binding) -> None: ...
     def bindings(self, instance: str, agent_id: str, window: Window) -> DirectoryPage[Binding]: ...
     def bound(
-        self, instance: str, agent_id: str, viewer: str | None, window: Window, now: Instant
+        self,
+        instance: str,
+        agent_id: str,
+        viewer: str | None,
+        window: Window,
+        now: Instant,
+        hidden_types: Sequence[AssetType] = (),
     ) -> DirectoryPage[tuple[Binding, Asset]]:
-        """Return bindings with their assets; with a `viewer` only those that this user may read, and counted so."""
+        """Return bindings with their assets, none that is archived or expired, the total counted so.
+
+        With a `viewer` only those that this user, with this agent, may read.
+        """
         ...
 
     def counts(
-        self, instance: str, agent_ids: Sequence[str], asset_id: str | None
-    ) -> Mapping[str, Mapping[AssetType, int]]: ...
+        self, instance: str, agent_ids: Sequence[str], asset_id: str | None, viewer: str | None, now: Instant
+    ) -> Mapping[str, Mapping[AssetType, int]]:
+        """Return how many assets of each type agents have; those of a viewer's own agents, else what they may read."""
+        ...
+
     def grant(self, instance: str, grant: Grant) -> Grant:
         """Keep a grant; one for the same subject and permission is replaced and keeps its id."""
         ...

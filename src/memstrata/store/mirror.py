@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Iterable, Mapping
+import shutil
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ class Mirror:
         self._clock = clock
         self._interval = milliseconds(interval_seconds)
         self._stop = asyncio.Event()
+        self._writing = asyncio.Lock()  # two passes at a time would write over each other
         self._failure = ""
         self._failures = 0
         self._lines = 0
@@ -63,23 +65,32 @@ class Mirror:
 
     async def catch_up(self) -> None:
         """Copy until nothing is left, or a pass fails."""
+        await self._copy(_next_portion)
+
+    async def clean(self) -> bool:
+        """Write anew the files whose rows were deleted, and copy nothing new; return whether all of them are done."""
+        return await self._copy(_stale_portion)
+
+    async def _copy(self, portion_of: Callable[[Repositories], _Portion]) -> bool:
         try:
-            while await self._pass():
+            while await self._pass(portion_of):
                 pass
         except (MemstrataError, OSError) as error:
             self._failures += 1
             self._failure = f"the readable mirror is behind: {error}"
             _LOG.warning("%s", self._failure)
-        else:
-            self._failure = ""
-
-    async def _pass(self) -> bool:
-        """Copy one portion; return whether there may be more."""
-        portion = await self._store.read(_next_portion)
-        if portion.is_empty:
             return False
-        written = await asyncio.to_thread(self._write_files, portion)
-        await self._store.write(lambda r: _record(r, portion, written))
+        self._failure = ""
+        return True
+
+    async def _pass(self, portion_of: Callable[[Repositories], _Portion]) -> bool:
+        """Copy one portion; return whether there may be more."""
+        async with self._writing:
+            portion = await self._store.read(portion_of)
+            if portion.is_empty:
+                return False
+            written = await asyncio.to_thread(self._write_files, portion)
+            await self._store.write(lambda r: _record(r, portion, written))
         self._lines += sum(len(lines) for lines in portion.appended.values())
         return True
 
@@ -90,6 +101,8 @@ class Mirror:
             sizes[path] = _append(self._folder / path, lines, portion.sizes[path])
         for path, lines in portion.rewritten.items():
             sizes[path] = _replace(self._folder / path, _jsonl(lines)) if lines else _remove(self._folder / path)
+        for path in portion.folders:
+            _remove_folder(self._folder / path)
         for profile in portion.profiles:
             _write_profile(self._folder, profile)
         return sizes
@@ -103,6 +116,7 @@ class _Portion:
         self.rewritten: dict[str, list[dict[str, Any]]] = {}
         self.sizes: dict[str, int] = {}
         self.days: dict[str, StaleFile] = {}
+        self.folders: list[str] = []
         self.profiles: list[MirroredProfile] = []
         self.stale: tuple[StaleFile, ...] = ()
         self.positions: dict[str, int] = {}
@@ -129,10 +143,13 @@ def _path(instance: str, kind: str, name: str) -> str:
     return str(layout.instance_folder(instance) / files[kind])
 
 
-def _next_portion(r: Repositories) -> _Portion:
-    """Read what comes next: stale files first, so that deleted text does not stay readable."""
-    portion = _Portion()
-    done = {name: r.mirror.position(name) for name in ("messages", "memories", "runs")}
+def _positions(r: Repositories) -> dict[str, int]:
+    return {name: r.mirror.position(name) for name in ("messages", "memories", "runs")}
+
+
+def _stale_portion(r: Repositories) -> _Portion:
+    """Read what must be written anew."""
+    portion, done = _Portion(), _positions(r)
     portion.stale = r.mirror.stale(50)
     for stale in portion.stale:
         match stale.kind:
@@ -148,10 +165,18 @@ def _next_portion(r: Repositories) -> _Portion:
                 runs = [one for one in r.mirror.progress_after(0, done["runs"]) if one.run <= done["runs"]]
                 lines = [layout.progress_line(one) for one in runs if one.scope.instance == stale.instance]
                 portion.rewritten[_path(stale.instance, stale.kind, stale.name)] = lines
+            case "folder":
+                portion.folders.append(stale.name)
             case _:
                 profile = r.mirror.profile(stale.name)
                 if profile is not None:
                     portion.profiles.append(profile)
+    return portion
+
+
+def _next_portion(r: Repositories) -> _Portion:
+    """Read what comes next: stale files first, so that deleted text does not stay readable."""
+    portion, done = _stale_portion(r), _positions(r)
     if portion.stale:
         return portion
     for scope, message in r.mirror.messages_after(done["messages"], _ROWS_A_PASS):
@@ -203,15 +228,28 @@ def _append(file: Path, lines: list[dict[str, Any]], recorded: int) -> int | Non
 def _replace(file: Path, content: bytes) -> int:
     """Swap a file's content in one step."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    staged = file.with_name(f".{file.name}.new")
+    staged = _staged(file)
     staged.write_bytes(content)
     staged.replace(file)
     return len(content)
 
 
+def _staged(file: Path) -> Path:
+    return file.with_name(f".{file.name}.new")
+
+
 def _remove(file: Path) -> int:
-    file.unlink(missing_ok=True)
+    for one in (file, _staged(file)):  # a crash may have left the second
+        one.unlink(missing_ok=True)
     return 0
+
+
+def _remove_folder(folder: Path) -> None:
+    """Remove a profile's folder, and the one above it if nothing else is in it."""
+    if folder.exists():
+        shutil.rmtree(folder)
+    if folder.parent.is_dir() and not any(folder.parent.iterdir()):
+        folder.parent.rmdir()
 
 
 def _write_profile(folder: Path, mirrored: MirroredProfile) -> None:
@@ -222,12 +260,12 @@ def _write_profile(folder: Path, mirrored: MirroredProfile) -> None:
         _replace(root / "scene_blocks" / name, _encoded(document.body))
     for old in (root / "scene_blocks").glob("*.md"):
         if old.name not in scenes:
-            old.unlink(missing_ok=True)
+            _remove(old)
     persona = [(d, ids) for d, ids in mirrored.documents if d.kind == "persona"]
     if persona:
         _replace(root / "persona.md", _encoded(persona[0][0].body))
     else:
-        (root / "persona.md").unlink(missing_ok=True)
+        _remove(root / "persona.md")
     who = mirrored.profile
     index = {
         "profile": {"instance": who.instance, "team": who.team, "agent": who.agent, "user": who.user},

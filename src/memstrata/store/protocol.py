@@ -18,7 +18,6 @@ from memstrata.clock import Instant
 from memstrata.records import (
     ComponentHealth,
     CustomPrompt,
-    Deletion,
     Document,
     DocumentKind,
     Generation,
@@ -45,7 +44,10 @@ from memstrata.records import (
     Spending,
     Target,
 )
+from memstrata.store.audit import Audit
+from memstrata.store.directory import Agents, Assets, MemberRows, Params, Tasks, Teams, UserKeys, Users
 from memstrata.store.evidence import EvidenceLayer
+from memstrata.store.forgetting import Erasure, Forgettings, Policies
 from memstrata.store.shapes import (
     Coverage,
     GenerationFilter,
@@ -63,10 +65,11 @@ from memstrata.store.shapes import (
     VectorKind,
     VectorText,
 )
+from memstrata.store.texts import Texts
 
 __all__ = [
     "Conversations",
-    "Erasure",
+    "ForgetfulStore",
     "Generations",
     "Jobs",
     "Memories",
@@ -224,7 +227,6 @@ class Jobs(Protocol):
         """Let what is left when a running job ends be due at once."""
         ...
 
-    def disarm(self, kind: JobKind, target: Target) -> None: ...
     def claim(self, worker: str, now: Instant, until: Instant, limit: int) -> tuple[Lease, ...]: ...
     def renew(self, lease: Lease, until: Instant) -> bool: ...
     def hold(self, lease: Lease) -> None:
@@ -321,7 +323,7 @@ class Vectors(Protocol):
 
     def scope_key(self, kind: VectorKind, scope: Scope) -> str | None: ...
     def agent_keys(self, kind: VectorKind, instance: str, chat_memory_id: str) -> tuple[str, ...]:
-        """Return the keys of all scopes of an agent, named as in `Erasure.agent`."""
+        """Return the keys of all scopes of an agent, named as in `Erasure.agents_named`."""
         ...
 
     def missing(self, kind: VectorKind, model: int, after_seq: int, limit: int) -> tuple[VectorText, ...]: ...
@@ -340,17 +342,6 @@ class Vectors(Protocol):
         ...
 
     def coverage(self, kind: VectorKind, model: int) -> Coverage: ...
-
-
-class Erasure(Protocol):
-    """The one delete path. It reaches every copy: rows, terms, sources, documents, receipts, jobs and mirror files."""
-
-    def messages(
-        self, scope: Scope, message_ids: Collection[str], session_ids: Collection[str], task_id: str | None
-    ) -> Deletion: ...
-    def memories(self, scope: Scope, memory_ids: Collection[str], task_id: str | None) -> Deletion: ...
-    def agent(self, instance: str, chat_memory_id: str) -> Deletion | None: ...
-    def old_receipts(self, before: Instant) -> int: ...
 
 
 class MirrorRows(Protocol):
@@ -393,7 +384,31 @@ class Repositories(Protocol):
     @property
     def erasure(self) -> Erasure: ...
     @property
+    def forgettings(self) -> Forgettings: ...
+    @property
+    def policies(self) -> Policies: ...
+    @property
+    def audit(self) -> Audit: ...
+    @property
+    def texts(self) -> Texts: ...
+    @property
     def mirror(self) -> MirrorRows: ...
+    @property
+    def users(self) -> Users: ...
+    @property
+    def user_keys(self) -> UserKeys: ...
+    @property
+    def teams(self) -> Teams: ...
+    @property
+    def members(self) -> MemberRows: ...
+    @property
+    def params(self) -> Params: ...
+    @property
+    def assets(self) -> Assets: ...
+    @property
+    def agents(self) -> Agents: ...
+    @property
+    def tasks(self) -> Tasks: ...
 
 
 class Store(Protocol):
@@ -403,3 +418,14 @@ class Store(Protocol):
     async def read(self, work: Callable[[Repositories], T], *, timeout_seconds: float = 10.0) -> T: ...
     def health(self) -> ComponentHealth: ...
     async def close(self) -> None: ...
+
+
+class ForgetfulStore(Store, Protocol):
+    """A store that can be told to keep nothing of what was deleted."""
+
+    async def drop_copies(self) -> bool:
+        """Drop what files of the store besides the rows hold of earlier: logs, copies from before an upgrade.
+
+        False where somebody is still reading what was there before; to be tried again.
+        """
+        ...

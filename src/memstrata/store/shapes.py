@@ -120,10 +120,12 @@ class MirroredProfile:
 class StaleFile:
     """Mirror files that must be written anew: a day of an instance, its progress, or all of a profile.
 
+    Or a folder that must go, by its path in the data folder: that of a profile whose name is gone.
+
     `marks` counts how often that was said. Clearing a file takes back the marks that were read and no later one.
     """
 
-    kind: str  # "conversations", "records", "progress" or "profile"
+    kind: str  # "conversations", "records", "progress", "profile" or "folder"
     instance: str
     name: str
     marks: int = field(default=1, compare=False)

@@ -12,19 +12,26 @@ import pytest
 
 from memstrata.memory import Memory
 from memstrata.server import bind, serve_until
-from memstrata.settings import PipelineSettings, ServerSettings, Settings
+from memstrata.settings import EmbeddingSettings, PipelineSettings, RecallSettings, ServerSettings, Settings
 
 Start = Callable[..., AbstractAsyncContextManager[str]]
 
 
 @pytest.fixture
 def start(tmp_path: Path) -> Start:
-    """Return a way to run a server on the test's own data: `async with start(api_key="k") as url`."""
+    """Return a way to run a server on the test's own data: `async with start(api_key="k") as url`.
+
+    Keywords are of ServerSettings; `embedding` and `recall` take the place of the usual sections.
+    """
 
     @asynccontextmanager
-    async def running(**server: object) -> AsyncIterator[str]:
+    async def running(
+        *, embedding: EmbeddingSettings | None = None, recall: RecallSettings | None = None, **server: object
+    ) -> AsyncIterator[str]:
         settings = Settings(
             data_dir=tmp_path,
+            embedding=embedding or EmbeddingSettings(),
+            recall=recall or RecallSettings(),
             server=ServerSettings(port=0, shutdown_seconds=1.0, **server),  # type: ignore[arg-type]
             pipeline=PipelineSettings(l2_delay_seconds=0.0, l2_min_interval_seconds=0.0),
         )

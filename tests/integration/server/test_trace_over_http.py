@@ -83,7 +83,7 @@ async def test_other_tenants_learn_nothing(url: str, maya: AsyncMemoryClient) ->
     await maya.update_memory(memory_id, "Lives in Porto")
 
     rex = maya.with_scope(user="rex")  # another user of the same agent, who shares its scenes and persona
-    for call in (rex.history(memory_id), rex.undo(memory_id)):
+    for call in (rex.history(memory_id), rex.undo(memory_id), rex.trace(memory_id)):
         with pytest.raises(Forbidden):
             await call
     for evidence in (await rex.trace_scene(path), await rex.trace_persona(), await rex.trace_persona("Lisbon")):
@@ -92,11 +92,10 @@ async def test_other_tenants_learn_nothing(url: str, maya: AsyncMemoryClient) ->
     other = maya.with_scope(agent="other")
     async with AsyncMemoryClient(url, instance="elsewhere", team="acme", agent="helper", user="maya") as elsewhere:
         for stranger, error in ((other, Forbidden), (elsewhere, NotFound)):
-            for call in (stranger.history(memory_id), stranger.undo(memory_id)):
+            for call in (stranger.history(memory_id), stranger.undo(memory_id), stranger.trace(memory_id)):
                 with pytest.raises(error):
                     await call
             for missing in (
-                stranger.trace(memory_id),
                 stranger.trace_scene(path),
                 stranger.trace_persona(),
                 stranger.scene_history(path),

@@ -14,7 +14,7 @@ from memstrata.server.requests import (
     MemorySearch,
     MemoryUpdate,
 )
-from memstrata.server.shapes import found_memory, memory, restored_memory
+from memstrata.server.shapes import found_memory, memory, redacted, restored_memory
 
 __all__ = ["clear", "count", "delete", "query", "search", "undo", "update"]
 
@@ -54,7 +54,8 @@ async def update(call: Call[MemoryUpdate]) -> Data:
     """Write a new version of a memory in a person's own words."""
     request = call.request
     changed = await call.memory.update_memory(call.scope, request.id, request.content, scene_name=request.background)
-    return {"id": changed.memory_id, "version": f"v{changed.version}", "updated_at": to_iso(changed.updated_at)}
+    data = {"id": changed.memory_id, "version": f"v{changed.version}", "updated_at": to_iso(changed.updated_at)}
+    return data | redacted(request.content, changed.content)
 
 
 async def undo(call: Call[MemoryNamed]) -> Data:
@@ -81,7 +82,10 @@ async def count(call: Call[MemoryCount]) -> Data:
 
 async def clear(call: InstanceCall[ClearRequest]) -> Data:
     """Empty the whole memory of agents. All ids are checked before anything goes."""
-    cleared = await call.memory.clear(call.instance, some(call.request.memory_ids, "memory_ids"))
+    memory_ids = some(call.request.memory_ids, "memory_ids")
+    if call.user_id is not None:
+        await call.memory.directory.access.require_memories(call.instance, call.user_id, memory_ids)
+    cleared = await call.memory.clear(call.instance, memory_ids)
     items = [
         {
             "memory_id": item.memory_id,

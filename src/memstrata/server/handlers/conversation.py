@@ -31,6 +31,8 @@ async def add(call: Call[ConversationAdd]) -> Data:
     )
     accepted = len(receipt.message_ids)
     data = {"accepted_ids": receipt.message_ids, "accepted_versions": ["v1"] * accepted, "total_count": accepted}
+    if receipt.redacted:
+        data["redacted"] = len(receipt.redacted)
     return data | {"replayed": True} if receipt.replayed else data
 
 

@@ -17,7 +17,7 @@ from memstrata.server.requests import (
     SceneWrite,
     version_number,
 )
-from memstrata.server.shapes import document, no_document, scene_entry, written_version
+from memstrata.server.shapes import document, no_document, redacted, scene_entry, written_version
 
 __all__ = [
     "count_core",
@@ -62,7 +62,7 @@ async def write_scene(call: Call[SceneWrite]) -> Data:
         "version": scene.version,
         "team_id": call.scope.team,
         "agent_id": call.scope.agent,
-    }
+    } | redacted(request.content, scene.body)
 
 
 async def restore_scene(call: Call[SceneRestore]) -> Data:
@@ -92,7 +92,7 @@ async def write_core(call: Call[CoreWrite]) -> Data:
         "version": persona.version,
         "team_id": call.scope.team,
         "agent_id": call.scope.agent,
-    }
+    } | redacted(call.request.content, persona.body)
 
 
 async def restore_core(call: Call[CoreRestore]) -> Data:

@@ -1,14 +1,18 @@
 """`/memory-prompt/*`: custom prompts of an instance. Source: wire contract §4.2.
 
-The ids of headers narrow nothing here; a user id is only remembered as who made a change.
+The ids of headers narrow nothing here; a user id is only remembered as who made a change. A user's key does: the prompts
+are the operator's, a team's administrator binds them to the team, an agent's owner to the agent.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from memstrata.directory.access import not_allowed
 from memstrata.errors import InvalidRequest
 from memstrata.ids import setting_id, setting_log_id
+from memstrata.provenance.prompts import TargetKind
 from memstrata.records import MemoryPrompt, PromptSetting, PromptSettingChange, PromptTarget
 from memstrata.server.call import InstanceCall
 from memstrata.server.envelope import Data
@@ -49,9 +53,11 @@ async def get(call: InstanceCall[PromptGet]) -> Data:
     if request.memory_prompt_id is not None:
         if request.team_id is not None or request.agent_id is not None:
             raise InvalidRequest("memory_prompt_id goes without team_id and agent_id", field="request")
+        _require_operator(call)
         return _prompt(await call.memory.prompts.get(call.instance, request.memory_prompt_id))
     if request.team_id is not None or request.agent_id is not None:
         return await _effective(call)
+    _require_operator(call)
     prompts = await call.memory.prompts.list(call.instance, layer=request.layer, **_paging(request))
     return {"items": [_prompt(item) for item in prompts]}
 
@@ -78,6 +84,7 @@ async def delete(call: InstanceCall[PromptDelete]) -> Data:
 async def set_prompt(call: InstanceCall[PromptSet]) -> Data:
     """Bind a prompt to a target, or clear what is bound to it."""
     request, prompts = call.request, call.memory.prompts
+    await _require_target(call, request.team_id, request.agent_ids or ())
     whom: dict[str, Any] = {
         "team": request.team_id or "",
         "agents": request.agent_ids or (),
@@ -95,11 +102,12 @@ async def set_prompt(call: InstanceCall[PromptSet]) -> Data:
 
 
 async def list_settings(call: InstanceCall[SettingList]) -> Data:
-    """Page through bindings."""
+    """Page through bindings. Users see those of one target: a team that they run, or an agent of theirs."""
     request = call.request
+    kind = await _visible_kind(call, request)
     where = PromptFilter(
         call.instance,
-        kind=request.target_type,
+        kind=kind,
         team=request.team_id,
         agent=request.agent_id,
         layer=request.layer,
@@ -113,10 +121,11 @@ async def log(call: InstanceCall[PromptLog]) -> Data:
     """Page through the history of a prompt's or a target's bindings. A team names itself alone, not its agents."""
     request = call.request
     since, until = log_window(request.start_time, request.end_time)
+    kind = await _visible_kind(call, request)
     alone = request.team_id is not None and request.agent_id is None and request.target_type is None
     where = PromptFilter(
         call.instance,
-        kind="team" if alone else request.target_type,
+        kind="team" if alone else kind,
         team=request.team_id,
         agent=request.agent_id,
         layer=request.layer,
@@ -133,6 +142,12 @@ async def _effective(call: InstanceCall[PromptGet]) -> Data:
     request = call.request
     if request.layer is None:
         raise InvalidRequest("required with team_id", field="layer")
+    if call.user_id is not None:
+        access, team = call.memory.directory.access, request.team_id or ""
+        if request.agent_id is None:
+            await access.require_member(call.instance, call.user_id, team)
+        else:
+            await access.require_use(call.instance, call.user_id, team, request.agent_id)
     found = await call.memory.prompts.effective(
         call.instance, request.layer, team=request.team_id or "", agent=request.agent_id or ""
     )
@@ -143,6 +158,35 @@ async def _effective(call: InstanceCall[PromptGet]) -> Data:
         "source": found.ref.source,
         "version": found.ref.version,
     }
+
+
+def _require_operator(call: InstanceCall[Any]) -> None:
+    if call.user_id is not None:
+        raise not_allowed()
+
+
+async def _require_target(call: InstanceCall[Any], team: str | None, agents: Sequence[str]) -> None:
+    """Raise Forbidden unless the caller may bind to the agents, else to the team, else to the instance."""
+    if call.user_id is None:
+        return
+    access = call.memory.directory.access
+    if team is None:
+        raise not_allowed()
+    if agents:
+        await access.require_change(call.instance, call.user_id, team, agents)
+    else:
+        await access.require_team_admin(call.instance, call.user_id, team)
+
+
+async def _visible_kind(call: InstanceCall[Any], request: SettingList | PromptLog) -> TargetKind | None:
+    """Return the kind of targets to show. To a user a team is itself alone: not all of its agents are theirs to see."""
+    await _require_target(call, request.team_id, [] if request.agent_id is None else [request.agent_id])
+    if call.user_id is None:
+        return request.target_type
+    kind: TargetKind = "team" if request.agent_id is None else "agent"
+    if request.target_type not in (None, kind):
+        raise not_allowed()
+    return kind
 
 
 def _paging(request: PagedRequest) -> dict[str, Any]:

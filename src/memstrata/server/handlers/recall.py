@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, get_args
 
 from memstrata.recall import Leg
+from memstrata.records import BorrowedMemory, Scope
 from memstrata.server.call import Call
 from memstrata.server.envelope import Data
 from memstrata.server.requests import RecallRequest
@@ -38,4 +40,20 @@ async def recall(call: Call[RecallRequest]) -> Data:
         data["persona"] = None if found.persona is None else document(scope, found.persona, found.persona.body)
     if "scenes" in wanted:
         data["scenes"] = [scene_entry(scope, item) for item in found.scenes]
+    if found.borrowed:
+        data["borrowed"] = [_borrowed(scope, one) for one in found.borrowed]
     return data
+
+
+def _borrowed(scope: Scope, item: BorrowedMemory) -> dict[str, Any]:
+    """What came of another agent's memory; every row names that agent."""
+    theirs = replace(scope, team=item.lender.team, agent=item.lender.agent)
+    persona = item.persona
+    return {
+        "team_id": theirs.team,
+        "agent_id": theirs.agent,
+        "agent_name": item.lender.name,
+        "items": [found_memory(theirs, hit) for hit in item.hits],
+        "persona": None if persona is None else document(theirs, persona, persona.body),
+        "scenes": [scene_entry(theirs, one) for one in item.scenes],
+    }

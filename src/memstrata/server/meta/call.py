@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -19,15 +19,12 @@ from memstrata.store.directory import DirectoryPage, Window
 if TYPE_CHECKING:
     from memstrata.memory import Memory
 
-__all__ = ["Id", "MetaCall", "MetaHandler", "MetaIdentity", "MetaRequest", "MetaRoute", "PagedRequest", "paged"]
+__all__ = ["Id", "MetaCall", "MetaHandler", "MetaRequest", "MetaRoute", "PagedRequest", "paged"]
 
 R = TypeVar("R")
 T = TypeVar("T")
 
 Id = Annotated[str, Meta(min_length=1, max_length=512)]
-
-MetaIdentity = Literal["user_key", "nobody", "internal"]
-"""Who must be behind a request: a user with a key; nobody (`auth/verify`); the operator with the gateway key."""
 
 
 class MetaRequest(msgspec.Struct, kw_only=True, frozen=True):
@@ -51,8 +48,9 @@ class MetaCall(Generic[R]):
 
     memory: Memory
     instance: str
-    caller: User  # of a request without a key: nobody, see `MetaIdentity`
+    caller: User  # of a request without a key: nobody
     request: R
+    source: str = ""  # the address that the request came from
 
 
 MetaHandler = Callable[[MetaCall[Any]], Awaitable[Data]]
@@ -60,12 +58,11 @@ MetaHandler = Callable[[MetaCall[Any]], Awaitable[Data]]
 
 @dataclass(frozen=True, slots=True)
 class MetaRoute:
-    """One row of the table of routes, such as `/v3/meta/team/get`."""
+    """One row of the table of routes, such as `/v3/meta/team/get`. Who may call it stands in `server.policy`."""
 
     path: str
     request: type[MetaRequest]
     handle: MetaHandler
-    identity: MetaIdentity = "user_key"
 
 
 def paged(page: DirectoryPage[T], window: Window, shape: Callable[[T], Data]) -> Data:

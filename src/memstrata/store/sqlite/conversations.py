@@ -254,6 +254,9 @@ class SqliteConversations:
         scope_id = self._scopes.find(scope)
         return self._terms.frequencies(scope_id, terms) if scope_id else {}
 
+    def merge_terms(self) -> bool:
+        return self._terms.merge_step()
+
     def match(
         self, scope: Scope, terms: Sequence[str], where: MessageFilter, limit: int
     ) -> tuple[tuple[Message, float], ...]:

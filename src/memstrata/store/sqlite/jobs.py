@@ -155,9 +155,6 @@ class SqliteJobs:
     def hurry(self, kind: JobKind, target: Target) -> None:
         self._db.execute(_HURRY, (kind, target.key))
 
-    def disarm(self, kind: JobKind, target: Target) -> None:
-        self._db.execute(_DISARM, (kind, target.key))
-
     def claim(self, worker: str, now: Instant, until: Instant, limit: int) -> tuple[Lease, ...]:
         rows = query(self._db, _CLAIM, (until, worker, now, limit))
         leases = []

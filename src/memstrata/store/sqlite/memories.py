@@ -97,7 +97,8 @@ def memory_terms(connection: apsw.Connection, kept: KeptCounts) -> TermIndex:
 
 def memory_from_row(row: Sequence[Any]) -> MemoryRecord:
     """Return the record of a row selected with COLUMNS."""
-    return MemoryRecord(*(*row[:14], json.loads(row[14]), *row[15:19]))
+    metadata = row[14]
+    return MemoryRecord(*(*row[:14], {} if metadata == "{}" else json.loads(metadata), *row[15:19]))
 
 
 class SqliteMemories:
@@ -212,6 +213,9 @@ class SqliteMemories:
     def frequencies(self, scope: Scope, terms: Collection[str]) -> Mapping[str, int]:
         scope_id = self._scopes.find(scope)
         return self._terms.frequencies(scope_id, terms) if scope_id else {}
+
+    def merge_terms(self) -> bool:
+        return self._terms.merge_step()
 
     def match(
         self, scope: Scope, terms: Sequence[str], where: MemoryFilter, limit: int

@@ -7,7 +7,7 @@ import apsw
 from memstrata.records import Profile, Scope
 from memstrata.store.sqlite.connection import query
 
-__all__ = ["ScopeNumbers"]
+__all__ = ["ScopeNumbers", "TakenNames"]
 
 _FIND = {
     Scope: "SELECT id FROM scopes WHERE instance = ? AND team = ? AND agent = ? AND user = ?",
@@ -22,15 +22,27 @@ _PROFILE = "SELECT instance, team, agent, user FROM profiles WHERE id = ?"
 _KEPT = 10_000
 
 
-class ScopeNumbers:
-    """The numbers as one connection sees them. They are never reused, so a number once read is kept."""
+class TakenNames:
+    """How often names were taken from scopes, after the commit: what connections have kept by name is then read anew."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self) -> None:
+        self.count = 0
+
+
+class ScopeNumbers:
+    """The numbers as one connection sees them. They are never reused, so one that was read is kept while its name lasts."""
+
+    def __init__(self, connection: apsw.Connection, taken: TakenNames | None = None) -> None:
         self._db = connection
+        self._taken = taken or TakenNames()
+        self._seen = self._taken.count
         self._kept: dict[Scope | Profile, int] = {}
 
     def find(self, owner: Scope | Profile) -> int | None:
         """Return the number of a scope or profile, None if nothing was ever written for it."""
+        if self._seen != self._taken.count:
+            self._seen = self._taken.count
+            self._kept.clear()
         number = self._kept.get(owner)
         if number is None:
             rows = query(self._db, _FIND[type(owner)], (owner.instance, owner.team, owner.agent, owner.user))

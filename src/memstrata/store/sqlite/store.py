@@ -15,24 +15,41 @@ from filelock import FileLock, Timeout
 
 from memstrata.errors import Misconfigured
 from memstrata.records import ComponentHealth
+from memstrata.records.archive import ArchiveSelection
+from memstrata.records.audit import AuditEntry
 from memstrata.store.protocol import Repositories
+from memstrata.store.sqlite.archive.reader import ArchiveReader
+from memstrata.store.sqlite.archive.writer import ArchiveWriter
+from memstrata.store.sqlite.audit import SqliteAudit
 from memstrata.store.sqlite.checkup import LARGE_BYTES, Checkup, check
 from memstrata.store.sqlite.connection import open_writer, query
 from memstrata.store.sqlite.conversations import SqliteConversations
 from memstrata.store.sqlite.counts import KeptCounts
+from memstrata.store.sqlite.directory.agents import SqliteAgents
+from memstrata.store.sqlite.directory.assets import SqliteAssets
+from memstrata.store.sqlite.directory.members import SqliteMembers
+from memstrata.store.sqlite.directory.params import SqliteParams
+from memstrata.store.sqlite.directory.tasks import SqliteTasks
+from memstrata.store.sqlite.directory.teams import SqliteTeams
+from memstrata.store.sqlite.directory.user_keys import SqliteUserKeys
+from memstrata.store.sqlite.directory.users import SqliteUsers
 from memstrata.store.sqlite.erasure import SqliteErasure
 from memstrata.store.sqlite.errors import translated
+from memstrata.store.sqlite.forgettings import SqliteForgettings
 from memstrata.store.sqlite.generations import SqliteGenerations
 from memstrata.store.sqlite.jobs import SqliteJobs
+from memstrata.store.sqlite.leftovers import drop_leftovers
 from memstrata.store.sqlite.memories import SqliteMemories
 from memstrata.store.sqlite.migrations import migrate
 from memstrata.store.sqlite.mirror_rows import MirrorRows
+from memstrata.store.sqlite.policies import SqlitePolicies
 from memstrata.store.sqlite.profiles import SqliteProfiles
 from memstrata.store.sqlite.prompts import SqlitePrompts
 from memstrata.store.sqlite.readers import Readers
 from memstrata.store.sqlite.restore import Restorer
-from memstrata.store.sqlite.scopes import ScopeNumbers
+from memstrata.store.sqlite.scopes import ScopeNumbers, TakenNames
 from memstrata.store.sqlite.spending import SqliteSpendings
+from memstrata.store.sqlite.texts import SqliteTexts
 from memstrata.store.sqlite.vectors import SqliteVectorRows, SqliteVectors
 from memstrata.store.sqlite.writer import Writer
 
@@ -48,8 +65,8 @@ T = TypeVar("T")
 class SqliteRepositories:
     """All repositories of one connection."""
 
-    def __init__(self, connection: apsw.Connection, kept: KeptCounts) -> None:
-        self._scopes = ScopeNumbers(connection)
+    def __init__(self, connection: apsw.Connection, kept: KeptCounts, taken: TakenNames | None = None) -> None:
+        self._scopes = ScopeNumbers(connection, taken)
         self.conversations = SqliteConversations(connection, self._scopes, kept)
         self.memories = SqliteMemories(connection, self._scopes, kept)
         self.profiles = SqliteProfiles(connection, self._scopes)
@@ -59,12 +76,30 @@ class SqliteRepositories:
         self.spending = SqliteSpendings(connection)
         self.vectors = SqliteVectors(connection, self._scopes)
         self.erasure = SqliteErasure(connection, self._scopes, kept)
+        self.forgettings = SqliteForgettings(connection)
+        self.policies = SqlitePolicies(connection)
+        self.audit = SqliteAudit(connection)
+        self.texts = SqliteTexts(connection, kept)
         self.mirror = MirrorRows(connection, self._scopes)
+        self.agents = SqliteAgents(connection)
+        self.tasks = SqliteTasks(connection)
+        self.users = SqliteUsers(connection)
+        self.user_keys = SqliteUserKeys(connection)
+        self.teams = SqliteTeams(connection)
+        self.members = SqliteMembers(connection)
+        self.params = SqliteParams(connection)
+        self.assets = SqliteAssets(connection)
         self.restorer = Restorer(connection, self._scopes, kept)
+        self.archive = ArchiveWriter(connection, self._scopes, kept)
 
     def rolled_back(self) -> None:
         """Forget what was read in a transaction that did not happen."""
         self._scopes.forget()
+        self.audit.forget_end()
+
+    def tidy(self) -> bool:
+        """Join parts of the keyword index; return whether there may be more of them."""
+        return any([self.conversations.merge_terms(), self.memories.merge_terms()])
 
 
 def lock_owner(folder: Path) -> dict[str, str | int] | None:
@@ -97,8 +132,9 @@ class SqliteStore:
         self._is_large = self.file.exists() and self.file.stat().st_size > LARGE_BYTES
         self._checkup: Checkup | None = None
         self._kept = KeptCounts()
+        self._taken = TakenNames()
         self._writer = Writer(self._connect)
-        self._readers = Readers(self.file, lambda connection: SqliteRepositories(connection, self._kept))
+        self._readers = Readers(self.file, lambda connection: SqliteRepositories(connection, self._kept, self._taken))
 
     @classmethod
     async def open(cls, folder: Path) -> SqliteStore:
@@ -127,6 +163,30 @@ class SqliteStore:
             return work(r.restorer)
 
         return await self._writer.write(restoring)
+
+    def archive(self, selection: ArchiveSelection) -> ArchiveReader:
+        """Return a snapshot of what an export holds, for one thread. To be closed."""
+        return ArchiveReader(self.file, selection)
+
+    async def write_lines(
+        self, work: Callable[[ArchiveWriter], T], tell: Callable[[T], AuditEntry | None] = lambda _: None
+    ) -> T:
+        """Run `work`, which writes lines of an export, in one transaction, with the row of the audit trail that tells of it."""
+
+        def writing(r: Repositories) -> T:
+            assert isinstance(r, SqliteRepositories)
+            done = work(r.archive)
+            entry = tell(done)
+            if entry is not None:
+                r.audit.append(entry)
+            return done
+
+        return await self._writer.write(writing)
+
+    async def drop_copies(self) -> bool:
+        self._taken.count += 1
+        with translated("drop copies"):
+            return await asyncio.to_thread(drop_leftovers, self.file)
 
     def vector_rows(self, model: int) -> SqliteVectorRows:
         """Return the stored vectors of a model, for indexes that are built in threads of their own. To be closed."""
@@ -175,7 +235,7 @@ class SqliteStore:
                 connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
                 connection.close()
                 raise
-        return connection, SqliteRepositories(connection, self._kept)
+        return connection, SqliteRepositories(connection, self._kept, self._taken)
 
     def _make_ready(self, connection: apsw.Connection) -> None:
         if not self._is_large:

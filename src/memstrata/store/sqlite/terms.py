@@ -18,6 +18,9 @@ from memstrata.store.sqlite.counts import KeptCounts
 __all__ = ["TermIndex"]
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_LEAST_MERGED = 2  # segments of one level; FTS5 itself joins four
+_PAGES_A_STEP = 100
+_CHANGES_OF_NO_STEP = 1
 _FREQUENT = 200  # counting a term's rows walks its postings
 
 
@@ -29,6 +32,9 @@ class TermIndex:
         self._table = table
         self._kept = kept
         self._add = f"INSERT INTO {table} (rowid, terms) VALUES (?, ?)"
+        self._merging = f"SELECT 1 FROM {table}_config WHERE k = 'usermerge' AND v = {_LEAST_MERGED}"
+        self._merge_few = f"INSERT INTO {table} ({table}, rank) VALUES ('usermerge', {_LEAST_MERGED})"
+        self._merge = f"INSERT INTO {table} ({table}, rank) VALUES ('merge', {_PAGES_A_STEP})"
         self._remove = f"DELETE FROM {table} WHERE rowid = ?"
         self._frequencies = f"SELECT term, doc FROM {vocabulary} WHERE term IN (SELECT value FROM json_each(?))"
 
@@ -43,6 +49,18 @@ class TermIndex:
 
     def remove(self, seq: int) -> None:
         self._connection.execute(self._remove, (seq,))
+
+    def merge_step(self) -> bool:
+        """Join some segments that commits have left, for some milliseconds; return whether there may be more to join.
+
+        A search looks for each of its terms in all segments: of ten, which a hundred thousand rows leave, two remain, and a
+        question's words are counted in a third of the time.
+        """
+        if not query(self._connection, self._merging):
+            query(self._connection, self._merge_few)
+        before = self._connection.total_changes()
+        query(self._connection, self._merge)
+        return self._connection.total_changes() - before > _CHANGES_OF_NO_STEP
 
     def frequencies(self, scope_id: int, terms: Collection[str]) -> Mapping[str, int]:
         """Return in how many rows of the scope each term stands; absent terms are left out."""

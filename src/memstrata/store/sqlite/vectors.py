@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["SqliteVectorRows", "SqliteVectors"]
+__all__ = ["SqliteVectorRows", "SqliteVectors", "index_keys"]
 
 _ROWS: Final[Mapping[VectorKind, str]] = {"memories": "memories", "messages": "messages"}
 _TABLES: Final[Mapping[VectorKind, str]] = {"memories": "memory_vectors", "messages": "message_vectors"}
@@ -55,7 +55,7 @@ def _missing(kind: VectorKind) -> str:
 def _put(kind: VectorKind) -> str:
     return f"""
     INSERT INTO {_TABLES[kind]} (seq, scope_id, model_id, content_hash, vector)
-    SELECT m.seq, m.scope_id, ?2, ?3, ?4 FROM {_ROWS[kind]} m WHERE m.seq = ?1 AND {_LIVE[kind]}
+    SELECT m.seq, m.scope_id, ?2, ?3, ?4 FROM {_ROWS[kind]} m WHERE m.seq = ?1 AND m.content = ?5 AND {_LIVE[kind]}
     ON CONFLICT (seq) DO UPDATE SET model_id = excluded.model_id, content_hash = excluded.content_hash, vector = excluded.vector
     """
 
@@ -70,6 +70,11 @@ def _coverage(kind: VectorKind) -> str:
 
 def _ask_again(kind: VectorKind) -> str:
     return f"DELETE FROM {_TABLES[kind]} WHERE model_id = ? AND length(vector) = 0 RETURNING seq"
+
+
+def index_keys(scopes: Iterable[int]) -> tuple[str, ...]:
+    """Return the keys of all indexes of these scopes."""
+    return tuple(f"{kind}:{number}" for number in scopes for kind in _TABLES)
 
 
 class SqliteVectors:
@@ -103,7 +108,7 @@ class SqliteVectors:
     ) -> frozenset[int]:
         stored = set()
         for seq, vector in vectors.items():
-            self._db.execute(_put(kind), (seq, model, _hash(texts[seq]), vector))
+            self._db.execute(_put(kind), (seq, model, _hash(texts[seq]), vector, texts[seq]))
             if self._db.changes():
                 stored.add(seq)
         return frozenset(stored)
@@ -161,6 +166,7 @@ class SqliteVectorRows:
         with self._lock, translated("read vectors"):
             if self._connection is None:
                 self._connection = open_reader(self._file)
+                query(self._connection, "PRAGMA cache_size = -1024")  # each vector is read once
             return query(self._connection, sql.format(table=table), (int(number), self._model, *values))
 
 

@@ -85,8 +85,13 @@ CREATE TABLE agents (
   updated_at INTEGER NOT NULL,
   PRIMARY KEY (instance, agent_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX agents_by_team ON agents (instance, team_id, created_at, agent_id);
-CREATE INDEX agents_by_owner ON agents (instance, owner_user_id, created_at, agent_id);
+-- The rest of the columns spares a page and its total the rows, which hold whole prompts.
+CREATE INDEX agents_by_team ON agents (
+  instance, team_id, created_at, agent_id, owner_user_id, visibility, status, name
+);
+CREATE INDEX agents_by_owner ON agents (
+  instance, owner_user_id, created_at, agent_id, team_id, visibility, status, name
+);
 
 CREATE TABLE tasks (
   instance TEXT NOT NULL,
@@ -105,8 +110,12 @@ CREATE TABLE tasks (
   updated_at INTEGER NOT NULL,
   PRIMARY KEY (instance, task_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX tasks_by_team ON tasks (instance, team_id, created_at, task_id);
-CREATE INDEX tasks_by_creator ON tasks (instance, creator_user_id, created_at, task_id);
+CREATE INDEX tasks_by_team ON tasks (
+  instance, team_id, created_at, task_id, creator_user_id, status, title
+);
+CREATE INDEX tasks_by_creator ON tasks (
+  instance, creator_user_id, created_at, task_id, team_id, status, title
+);
 
 CREATE TABLE task_agents (
   instance TEXT NOT NULL,
@@ -132,7 +141,11 @@ CREATE TABLE participations (
   updated_at INTEGER NOT NULL,
   PRIMARY KEY (instance, log_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX participations_by_team ON participations (instance, team_id, created_at, log_id);
+CREATE INDEX participations_by_team ON participations (
+  instance, team_id, created_at, log_id, user_id, task_id, agent_id
+);
+CREATE INDEX participations_by_task ON participations (instance, task_id);
+CREATE INDEX participations_by_agent ON participations (instance, agent_id);
 CREATE INDEX participations_by_user ON participations (instance, user_id);
 
 -- Assets ------------------------------------------------------------------------------------------------------------
@@ -161,8 +174,46 @@ CREATE TABLE assets (
   updated_at INTEGER NOT NULL,
   PRIMARY KEY (instance, asset_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX assets_by_team ON assets (instance, team_id, created_at, asset_id);
-CREATE INDEX assets_by_owner ON assets (instance, owner_user_id, created_at, asset_id);
+-- As with agents: all that a filter and a permission look at, so that a total reads no row.
+CREATE INDEX assets_by_team ON assets (
+  instance, team_id, created_at, asset_id, owner_user_id, asset_type, visibility, status, expires_ms
+);
+CREATE INDEX assets_by_age ON assets (
+  instance, created_at, asset_id, team_id, owner_user_id, asset_type, visibility, status, expires_ms
+);
+CREATE INDEX assets_by_owner ON assets (
+  instance, owner_user_id, created_at, asset_id, team_id, asset_type, visibility, status, expires_ms
+);
+
+CREATE INDEX assets_expiring ON assets (instance, asset_id) WHERE expires_ms IS NOT NULL;
+
+-- How many assets of a kind there are that never expire: all of a kind are for a user or none, but for owners and grants.
+CREATE TABLE asset_counts (
+  instance TEXT NOT NULL,
+  team_id TEXT NOT NULL,
+  asset_type TEXT NOT NULL,
+  visibility TEXT NOT NULL,
+  status TEXT NOT NULL,
+  assets INTEGER NOT NULL,
+  PRIMARY KEY (instance, team_id, asset_type, visibility, status)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER assets_added AFTER INSERT ON assets WHEN new.expires_ms IS NULL BEGIN
+  INSERT INTO asset_counts VALUES (new.instance, new.team_id, new.asset_type, new.visibility, new.status, 1)
+  ON CONFLICT DO UPDATE SET assets = assets + 1;
+END;
+CREATE TRIGGER assets_removed AFTER DELETE ON assets WHEN old.expires_ms IS NULL BEGIN
+  UPDATE asset_counts SET assets = assets - 1
+  WHERE instance = old.instance AND team_id = old.team_id AND asset_type = old.asset_type
+    AND visibility = old.visibility AND status = old.status;
+END;
+CREATE TRIGGER assets_changed AFTER UPDATE OF team_id, asset_type, visibility, status, expires_ms ON assets BEGIN
+  UPDATE asset_counts SET assets = assets - 1
+  WHERE instance = old.instance AND team_id = old.team_id AND asset_type = old.asset_type
+    AND visibility = old.visibility AND status = old.status AND old.expires_ms IS NULL;
+  INSERT INTO asset_counts
+  SELECT new.instance, new.team_id, new.asset_type, new.visibility, new.status, 1 WHERE new.expires_ms IS NULL
+  ON CONFLICT DO UPDATE SET assets = assets + 1;
+END;
 
 CREATE TABLE bindings (
   instance TEXT NOT NULL,
@@ -182,6 +233,7 @@ CREATE TABLE grants (
   instance TEXT NOT NULL,
   grant_id TEXT NOT NULL,
   asset_id TEXT NOT NULL,
+  team_id TEXT NOT NULL,                            -- of the asset, where a role is looked up
   subject_type TEXT NOT NULL,                       -- 'user', 'team_role', 'agent'
   subject_id TEXT NOT NULL,
   permission TEXT NOT NULL,                         -- 'read', 'write', 'delete', 'assign', 'share', 'use'
@@ -192,7 +244,7 @@ CREATE TABLE grants (
   PRIMARY KEY (instance, grant_id)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX grants_by_asset ON grants (instance, asset_id, subject_type, subject_id, permission);
-CREATE INDEX grants_by_subject ON grants (instance, subject_type, subject_id);
+CREATE INDEX grants_by_subject ON grants (instance, subject_type, subject_id, team_id);
 
 -- Rules for a part of an instance: '' is wider, NULL leaves it to the wider rule, at last to the settings. ------------
 
@@ -212,23 +264,25 @@ CREATE TABLE policies (
 CREATE TABLE forgettings (
   forgetting_id TEXT PRIMARY KEY,
   instance TEXT NOT NULL,
-  selector TEXT NOT NULL,                           -- JSON: what was asked for, ids only
+  selector TEXT NOT NULL,                           -- JSON: whose it was, the user as a hash; ids only counted
   counts TEXT NOT NULL,                             -- JSON: how much of each kind went
   actor TEXT NOT NULL,
-  at INTEGER NOT NULL
+  at INTEGER NOT NULL,
+  complete INTEGER NOT NULL DEFAULT 0               -- 1: no byte of it is left in the files of the data folder
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX forgettings_by_age ON forgettings (instance, at);
+CREATE INDEX forgettings_unfinished ON forgettings (forgetting_id) WHERE complete = 0;
 
 -- Audit: each row holds the hash of the one before it. Ids, never contents. ------------------------------------------
 
 CREATE TABLE audit (
-  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  seq INTEGER PRIMARY KEY,                          -- given by the chain, without gaps
   at INTEGER NOT NULL,
   instance TEXT NOT NULL,
-  actor TEXT NOT NULL,                              -- 'gateway', 'user:usr-…', 'key:uky-…', 'pipeline', 'library', …
+  actor TEXT NOT NULL,                              -- 'gateway', 'user:<mark>', 'pipeline', 'library', 'cli'
   action TEXT NOT NULL,                             -- 'message.add', 'memory.merge', 'key.use', 'recall.inject', …
-  owner TEXT NOT NULL,                              -- JSON list: team, agent, user
+  owner TEXT NOT NULL,                              -- JSON list: team, agent, the user's mark
   subject TEXT NOT NULL,                            -- JSON: ids and counts
   hash BLOB NOT NULL
 ) STRICT;
-CREATE INDEX audit_by_instance ON audit (instance, seq);
+CREATE INDEX audit_by_instance ON audit (instance);

@@ -2,6 +2,9 @@
 
 A database remembers how many it has had (`user_version`). One that has had more than this program knows is refused;
 before an existing one is changed, a copy is kept beside it.
+
+Programs before schema 4 did not write over what they deleted. Their files are written anew once, or the receipt of
+something forgotten would promise more than is true; only then are the steps taken, so that a break in between repeats it.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ from memstrata.errors import Misconfigured
 from memstrata.store.sqlite.connection import query
 
 __all__ = ["migrate", "newest_version"]
+
+_OVERWRITTEN_SINCE = 4
 
 
 def _scripts() -> list[tuple[int, str]]:
@@ -37,6 +42,8 @@ def migrate(connection: apsw.Connection, file: Path) -> None:
         )
     if 0 < version < scripts[-1][0]:
         _copy(connection, file.with_name(f"{file.name}.before-schema-{scripts[-1][0]}"))
+        if version < _OVERWRITTEN_SINCE:
+            _write_anew(connection)
     for number, script in scripts:
         if number > version:
             with connection:
@@ -59,6 +66,13 @@ def _statements(script: str) -> list[str]:
             done.append(current)
             current = ""
     return done
+
+
+def _write_anew(connection: apsw.Connection) -> None:
+    (before,) = query(connection, "PRAGMA temp_store")[0]
+    query(connection, "PRAGMA temp_store = FILE")  # as large as the database: not into memory
+    query(connection, "VACUUM")
+    query(connection, f"PRAGMA temp_store = {before}")
 
 
 def _copy(connection: apsw.Connection, target: Path) -> None:

@@ -1,0 +1,1 @@
+"""Rows as the lines of an export, out of and into a database."""

@@ -292,7 +292,7 @@ async def test_no_other_scope_sees_a_history_or_a_trace(open_memory: Open, scope
         ):
             with pytest.raises(error):
                 await memory.history(stranger, memory_id)
-            with pytest.raises(NotFound):
+            with pytest.raises(error):
                 await memory.trace(stranger, memory_id)
         for stranger in (replace(scope, agent="bot"), replace(scope, team="other"), replace(scope, instance="other")):
             with pytest.raises(NotFound):

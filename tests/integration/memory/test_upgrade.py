@@ -20,6 +20,8 @@ from memstrata.distill.rules import RulesDistiller
 from memstrata.errors import Misconfigured
 from memstrata.memory import Memory, MessageInput
 from memstrata.records import Scope
+from memstrata.records.forgetting import Forgetting
+from memstrata.settings import Settings
 from memstrata.store.sqlite import migrations
 from memstrata.store.sqlite.connection import open_writer, query
 from memstrata.store.sqlite.migrations import newest_version
@@ -165,6 +167,27 @@ async def test_a_copy_of_what_was_there_is_kept_beside_it_and_left_alone_afterwa
     await upgrade(old)
 
     assert hashlib.sha256(copy.read_bytes()).digest() == digest
+
+
+async def test_what_an_older_program_deleted_is_in_no_file_once_something_is_forgotten(
+    open_memory: Open, old: Path
+) -> None:
+    """It did not write over what it deleted, so the bytes are still there when the database is opened."""
+    trace = b"my locker is 8825130"
+    with closing(apsw.Connection(str(old / DATABASE_NAME))) as connection:
+        query(connection, "PRAGMA secure_delete = OFF")
+        query(
+            connection,
+            f"INSERT INTO messages VALUES (9, 1, 1, 'z', '', 'user', '{trace.decode()}', {MONDAY}, {MONDAY})",
+        )
+        query(connection, "DELETE FROM messages WHERE seq = 9")
+        query(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
+    assert trace in (old / DATABASE_NAME).read_bytes()
+
+    async with open_memory(settings=Settings(data_dir=old)) as memory:
+        receipt = await memory.forget(Forgetting(SCOPE.instance, user=SCOPE.user))
+        assert await memory._forgetter.completed(SCOPE.instance, receipt.forgetting_id, 10.0)
+        assert [one.name for one in old.rglob("*") if one.is_file() and trace in one.read_bytes()] == []
 
 
 async def test_a_fresh_database_has_no_copy_beside_it(tmp_path: Path) -> None:

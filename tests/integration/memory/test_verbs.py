@@ -247,7 +247,9 @@ async def test_health_names_every_component_and_what_it_does_without(
 
         assert (health.status, health.uptime_seconds) == ("ok", 90.0)
         reasons = {name: part.reason for name, part in health.components.items() if part.state == "reduced"}
-        assert set(health.components) - set(reasons) == {"store", "housekeeping", "recall"}
+        assert set(health.components) - set(reasons) == {
+            "store", "housekeeping", "forgetting", "redaction", "audit", "recall",
+        }  # fmt: skip
         assert reasons["pipeline"] == reasons["mirror"] == "switched off"
         assert "the embedder has not answered yet" in reasons["embedding"] or "127.0.0.1" in reasons["embedding"]
         assert reasons["distiller"] == "no model configured: distilling by rules"

@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.bench import Bench
 from benchmarks.machine import description
 from benchmarks.record import Record
-from benchmarks.suites import add, distillation, gold, retrieval, search, sessions, start, vectors
+from benchmarks.suites import add, client, directory, distillation, gold, retrieval, search, sessions, start, vectors
 from memstrata import __version__
 
 __all__ = ["main"]
@@ -27,6 +27,8 @@ SUITES: Mapping[str, Callable[[Bench], Awaitable[None]]] = {
     "gold": gold.measure,
     "sessions": sessions.measure,
     "distillation": distillation.measure,
+    "directory": directory.measure,
+    "client": client.measure,
     "vectors": vectors.measure,
     "retrieval": retrieval.measure,
 }

@@ -1,7 +1,7 @@
 """The hundred turns whose cost is counted: half Chinese, half English, each with one thing to remember.
 
-The file is the one that the reference's cost was counted with. It is no part of the repository: it stands in the folder
-`shared` beside it, or where MEMSTRATA_BENCH_SHARED says.
+The file is the one that the reference's cost was counted with. It is no part of the repository: it stands in the folder that
+MEMSTRATA_BENCH_SHARED names, as `bench/conversation100.jsonl`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Turn", "find_conversation", "read_turns"]
+__all__ = ["NAME", "Turn", "find_conversation", "read_turns"]
 
-_NAME = "bench/conversation100.jsonl"
+NAME = "bench/conversation100.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,10 @@ class Turn:
 
 
 def find_conversation(environ: Mapping[str, str] = os.environ) -> Path | None:
-    """Return the file, None where there is none."""
-    shared = environ.get("MEMSTRATA_BENCH_SHARED") or Path(__file__).resolve().parents[2] / "shared"
-    file = Path(shared) / _NAME
-    return file if file.is_file() else None
+    """Return the file, None where none is named or there is none."""
+    shared = environ.get("MEMSTRATA_BENCH_SHARED")
+    file = Path(shared or ".") / NAME
+    return file if shared and file.is_file() else None
 
 
 def read_turns(file: Path) -> list[Turn]:

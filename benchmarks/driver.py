@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
@@ -28,10 +28,11 @@ _HEADERS = {"Authorization": "Bearer benchmark", "x-tdai-service-id": "default"}
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request: a path of the wire contract and its body."""
+    """One request: a path of the wire contract, its body, and headers besides the usual ones."""
 
     path: str
     body: Body
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class Client:
     async def send(self, call: Call) -> Body | None:
         """Return the `data` of the answer, None if it is not a success."""
         try:
-            async with self._session.post(self._url + call.path, json=call.body) as answer:
+            async with self._session.post(self._url + call.path, json=call.body, headers=call.headers) as answer:
                 read: Body = await answer.json(content_type=None)
                 return read.get("data") or {} if answer.status == 200 and read.get("code") == 0 else None
         except (aiohttp.ClientError, TimeoutError, ValueError):

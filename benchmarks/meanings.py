@@ -61,6 +61,12 @@ class MadeUpEmbedder:
         unit: Matrix = made / np.linalg.norm(made, axis=1, keepdims=True)
         return unit
 
+    def forget(self) -> None:
+        """Nothing is kept."""
+
+    def resume(self) -> None:
+        """Nobody refuses anything."""
+
     def health(self) -> ComponentHealth:
         return ComponentHealth("ok", details={"embedder": self.name})
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.bench import SHORT_WAITS, Bench
-from benchmarks.conversation import Turn, find_conversation, read_turns
+from benchmarks.conversation import NAME, Turn, find_conversation, read_turns
 from benchmarks.driver import Body, Call, Client
 from benchmarks.figures import lost_and_doubled, percentile
 from benchmarks.machine import cpu_seconds
@@ -41,7 +41,8 @@ async def measure(bench: Bench) -> None:
     """Count a hundred turns, time single turns, then 50 sessions of 20 turns, in turn and all at once."""
     conversation = find_conversation()
     if conversation is None:
-        print("distillation.cost: left out, there is no shared/bench/conversation100.jsonl", file=sys.stderr)
+        said = f"distillation.cost: left out, MEMSTRATA_BENCH_SHARED names no folder with {NAME}"
+        print(said, file=sys.stderr)
     else:
         await _cost(bench, read_turns(conversation))
     async with _stand_in() as url:

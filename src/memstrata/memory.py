@@ -20,10 +20,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar, get_args
 
-from memstrata.capture import MessageInput, append
+from memstrata.audit import AuditTrail, changes
+from memstrata.capture import MessageInput, Redaction, append
 from memstrata.clock import Clock, Instant, SystemClock, day_of, milliseconds, zone_of
+from memstrata.directory import Directory
 from memstrata.distill.atoms.step import AtomsStep
 from memstrata.distill.choice import Chosen, chosen_distiller
+from memstrata.distill.cleaned import CleanedDistiller
 from memstrata.distill.edits import corrected_memory, edited_persona, edited_scene, refusal
 from memstrata.distill.persona.step import PersonaStep
 from memstrata.distill.protocol import Distiller
@@ -33,6 +36,7 @@ from memstrata.distill.scenes.navigation import render_navigation
 from memstrata.distill.scenes.step import ScenesStep
 from memstrata.distill.undo import restored_persona, restored_scene, undone_memory
 from memstrata.errors import Conflict, InvalidRequest, NotFound
+from memstrata.forgetting import Forgetter, PolicyBook, Retention, ScanReport, SecretScan
 from memstrata.provenance import GenerationLog, PromptBook
 from memstrata.provenance.history import document_history, memory_history
 from memstrata.provenance.trace import memory_evidence, persona_evidence, scene_evidence
@@ -66,9 +70,12 @@ from memstrata.records import (
     Spending,
     budget_state,
 )
+from memstrata.records.audit import Change
+from memstrata.records.forgetting import Forgetting, ForgettingReceipt, Forgotten
 from memstrata.schedule import Arming, Engine, Handler, Housekeeping, PolicyPlanner, flush_step, layer_statuses
 from memstrata.search import MAX_NEIGHBOURS, MEMORIES, MESSAGES, Finder, Meaning, with_neighbours
 from memstrata.settings import Settings, load_settings
+from memstrata.store.audit import audited
 from memstrata.store.mirror import Mirror
 from memstrata.store.protocol import Repositories
 from memstrata.store.rebuild import RebuildReport, rebuild_from_files
@@ -77,6 +84,7 @@ from memstrata.store.sqlite.store import SqliteStore
 from memstrata.text.analyser import index_terms
 from memstrata.text.language import main_language
 from memstrata.text.wellformed import well_formed
+from memstrata.transfer.archive import Archives
 from memstrata.vectors.factory import embedder_of
 from memstrata.vectors.protocol import Embedder
 
@@ -100,17 +108,21 @@ class Memory:
     """All verbs, on one data folder. Open it with `Memory.open`."""
 
     def __init__(self, store: SqliteStore, settings: Settings, chosen: Chosen, meaning: Meaning, clock: Clock) -> None:
-        distiller = chosen.distiller
+        self._redaction = Redaction(store, redacts=settings.capture.redact_secrets)
+        distiller = CleanedDistiller(chosen.distiller, self._redaction.cleaned)
         self.settings = settings
-        self.prompts = PromptBook(store, clock)
+        self.prompts = PromptBook(store, clock, self._redaction.cleaned)
         self.generations = GenerationLog(store, clock)
+        self.directory = Directory(store, clock, settings.directory, meaning.forget_agents)
         self._store = store
         self._clock = clock
         self._chosen = chosen
         self._distiller = distiller
         self._meaning = meaning
         self._finder = Finder(store, clock, zone_of(settings.time_zone), settings.recall, meaning)
-        self._recaller = Recaller(self._finder, store, settings.recall, settings.pipeline.profile_scope)
+        self._recaller = Recaller(
+            self._finder, store, settings.recall, settings.pipeline.profile_scope, self.directory.lenders.of
+        )
         context = StepContext(
             store, self._finder, distiller, PolicyPlanner(settings.pipeline), clock, settings.pipeline, index_terms
         )
@@ -122,7 +134,12 @@ class Memory:
         self._engine = Engine(store, clock, handlers, settings.pipeline, distiller.origin)
         self._mirror = Mirror(store, settings.data_dir, clock, settings.mirror.interval_seconds)
         self._arming = Arming(settings.pipeline, clock)
-        self._housekeeping = Housekeeping(store, clock, self._arming, settings.capture.receipt_days)
+        self.audit = AuditTrail(store, clock, settings.data_dir)
+        self._forgetter = Forgetter(store, meaning, self._mirror, clock, self._arming.gap)
+        self.policies = PolicyBook(store, clock, settings.retention.l0_l1_days, redacts=settings.capture.redact_secrets)
+        retention = Retention(store, settings.retention.l0_l1_days, self._forgetter.told)
+        self._housekeeping = Housekeeping(store, clock, self._arming, settings.capture.receipt_days, retention)
+        self.archives = Archives(store, clock, index_terms, self._imported, self._redaction.cleaned)
         self._tasks: list[asyncio.Task[None]] = []
         self._started_at = clock.now()
 
@@ -173,8 +190,13 @@ class Memory:
         task_id: str = "",
         idempotency_key: str | None = None,
     ) -> Receipt:
-        """Store 1 to 100 messages of one session, durably and once. Raises InvalidRequest, Conflict, Unavailable."""
+        """Store 1 to 100 messages of one session, durably and once. Raises InvalidRequest, Conflict, Unavailable.
+
+        Secrets are taken out before, here and in all other texts that are written, unless a policy or the setting says
+        otherwise.
+        """
         armed: list[Instant] = []
+        now = self._clock.now()
 
         def arm(r: Repositories, target: SessionTarget) -> None:
             due = self._arming.session(r, target)
@@ -187,10 +209,12 @@ class Memory:
             messages,
             task_id=task_id,
             idempotency_key=idempotency_key,
-            now=self._clock.now(),
+            now=now,
             arm=arm,
+            redacts=lambda r: self._redaction.in_force(r, scope),
         )
-        receipt = await self._store.write(work)
+        receipt = await self._store.write(audited(work, now, lambda done: changes.added(scope, session_id, done)))
+        self._redaction.count(receipt.redacted)
         for due in armed:
             self._engine.wake(due)
         self._meaning.wake()
@@ -261,7 +285,11 @@ class Memory:
         task_id: str | None = None,
     ) -> Deletion:
         """Delete messages and whole sessions, with what rests on nothing else; scenes and persona are written anew."""
-        return await self._erase(scope, lambda r: r.erasure.messages(scope, message_ids, session_ids, task_id))
+        return await self._erase(
+            scope,
+            lambda r: r.erasure.messages(scope, message_ids, session_ids, task_id),
+            lambda done: changes.deleted(scope, "message.delete", message_ids, session_ids, done),
+        )
 
     # L1 ----------------------------------------------------------------------------------------------------------
 
@@ -319,8 +347,10 @@ class Memory:
         Raises NotFound, or Forbidden if it is another user's or agent's of the team.
         """
         profile = self._profile(scope)
+        content, name = await self._redaction.cleaned(scope, [content, scene_name or ""])
+        scene_name = None if scene_name is None else name
         work = corrected_memory(scope, profile, memory_id, content, scene_name, self._clock.now())
-        return await self._change(profile, work)
+        return await self._change(profile, work, lambda done: changes.remembered(scope, "memory.correct", done))
 
     async def history(self, scope: Scope, memory_id: str) -> tuple[MemoryVersion, ...]:
         """Return every version of a memory, newest first, with those of others whose place it took and what was proposed.
@@ -343,13 +373,18 @@ class Memory:
         is nothing to undo, NotFound or Forbidden as `update_memory` does.
         """
         profile = self._profile(scope)
-        return await self._change(profile, undone_memory(scope, profile, memory_id, self._clock.now()))
+        work = undone_memory(scope, profile, memory_id, self._clock.now())
+        return await self._change(profile, work, lambda done: changes.remembered(scope, "memory.undo", *done))
 
     async def delete_memories(
         self, scope: Scope, memory_ids: Collection[str], *, task_id: str | None = None
     ) -> Deletion:
         """Delete memories in all their versions; they are not extracted again from what has been said so far."""
-        return await self._erase(scope, lambda r: r.erasure.memories(scope, memory_ids, task_id))
+        return await self._erase(
+            scope,
+            lambda r: r.erasure.memories(scope, memory_ids, task_id),
+            lambda done: changes.deleted(scope, "memory.delete", memory_ids, (), done),
+        )
 
     # L2 ----------------------------------------------------------------------------------------------------------
 
@@ -368,20 +403,26 @@ class Memory:
 
     async def write_scene(self, scope: Scope, path: str, content: str, *, summary: str | None = None) -> Document:
         """Replace a scene's text by a person's. A META block in `content` is taken off. Raises NotFound."""
-        work = edited_scene(self._profile(scope), path, content, summary, self._clock.now())
-        return await self._store.write(work)
+        profile = self._profile(scope)
+        content, line = await self._redaction.cleaned(profile, [content, summary or ""])
+        work = edited_scene(profile, path, content, None if summary is None else line, self._clock.now())
+        return await self._write_document(profile, "scene.edit", work)
 
     async def remove_scene(self, scope: Scope, path: str) -> int:
         """Remove a scene, or with a trailing `/` all below; return how many went. Versions stay and can be restored."""
         check_path(path.rstrip("/") or path)
         profile, now = self._profile(scope), self._clock.now()
 
-        def work(r: Repositories) -> int:
+        def work(r: Repositories) -> list[str]:
             paths = [scene.path for scene in r.profiles.documents(profile, "scene")]
             chosen = [one for one in paths if (one.startswith(path) if path.endswith("/") else one == path)]
-            return sum(r.profiles.retire(profile, "scene", one, now) for one in chosen)
+            return [one for one in chosen if r.profiles.retire(profile, "scene", one, now)]
 
-        return await self._store.write(work)
+        def told(gone: list[str]) -> Change | None:
+            return changes.removed_scenes(profile, gone)
+
+        gone = await self._store.write(audited(work, now, told))
+        return len(gone)
 
     async def scene_history(self, scope: Scope, path: str) -> tuple[DocumentVersion, ...]:
         """Return every version of a scene, newest first, also of one that was removed. Raises NotFound."""
@@ -394,7 +435,9 @@ class Memory:
 
     async def restore_scene(self, scope: Scope, path: str, version: int) -> Document:
         """Write an old version of a scene anew in a person's name, also of one that was removed. Raises NotFound."""
-        return await self._store.write(restored_scene(self._profile(scope), path, version, self._clock.now()))
+        profile = self._profile(scope)
+        work = restored_scene(profile, path, version, self._clock.now())
+        return await self._write_document(profile, "scene.restore", work)
 
     # L3 ----------------------------------------------------------------------------------------------------------
 
@@ -419,7 +462,9 @@ class Memory:
 
     async def write_persona(self, scope: Scope, content: str) -> Document:
         """Replace the portrait by a person's text; a scene navigation at its end is cut off."""
-        return await self._store.write(edited_persona(self._profile(scope), content, self._clock.now()))
+        profile = self._profile(scope)
+        (content,) = await self._redaction.cleaned(profile, [content])
+        return await self._write_document(profile, "persona.edit", edited_persona(profile, content, self._clock.now()))
 
     async def persona_history(self, scope: Scope) -> tuple[DocumentVersion, ...]:
         """Return every version of the portrait, newest first; none if there never was one."""
@@ -428,7 +473,9 @@ class Memory:
 
     async def restore_persona(self, scope: Scope, version: int) -> Document:
         """Write an old version of the portrait anew in a person's name. Raises NotFound."""
-        return await self._store.write(restored_persona(self._profile(scope), version, self._clock.now()))
+        profile = self._profile(scope)
+        work = restored_persona(profile, version, self._clock.now())
+        return await self._write_document(profile, "persona.restore", work)
 
     # All layers ----------------------------------------------------------------------------------------------------
 
@@ -448,7 +495,7 @@ class Memory:
         `budget_ms` and `max_tokens`, both at least 1, go before `recall.timeout_seconds` and `recall.max_tokens`.
         `max_tokens` is for both blocks together: memories have it first, then the persona, the scene index, the guide.
         """
-        return await self._recaller.recall(
+        recall = await self._recaller.recall(
             scope,
             query,
             limit=limit,
@@ -457,14 +504,23 @@ class Memory:
             task_id=task_id,
             include=include,
         )
+        self.audit.injected(scope, self._profile(scope), recall)
+        return recall
 
     async def trace(self, scope: Scope, memory_id: str) -> Evidence:
-        """Return why a memory exists, how it was made, and what was built from it. Raises NotFound."""
+        """Return why a memory exists, how it was made, and what was built from it.
+
+        Raises NotFound or Forbidden as `update_memory` does.
+        """
         profile = self._profile(scope)
-        evidence = await self._store.read(lambda r: memory_evidence(r, scope, profile, memory_id))
-        if evidence is None:
-            raise NotFound(f"no such memory: {memory_id[:64]}")
-        return evidence
+
+        def work(r: Repositories) -> Evidence:
+            evidence = memory_evidence(r, scope, profile, memory_id)
+            if evidence is None:
+                raise refusal(r, scope, memory_id)
+            return evidence
+
+        return await self._store.read(work)
 
     async def trace_scene(self, scope: Scope, path: str) -> SceneEvidence:
         """Return what a scene rests on, down to the messages. Raises NotFound.
@@ -492,24 +548,57 @@ class Memory:
     async def clear(self, instance: str, memory_ids: Sequence[str]) -> tuple[Cleared, ...]:
         """Empty all memory of agents, named by asset ids `chat_memory-<team>-<agent>`; all or none.
 
-        Raises NotFound for an unknown one, Conflict for one that fits several agents.
+        Raises NotFound for an unknown one, InvalidRequest for an asset of another type, Conflict for an id that fits
+        several agents none of which the directory knows.
         """
 
         def work(r: Repositories) -> tuple[Cleared, ...]:
             cleared = []
             for one in memory_ids:
-                try:
-                    gone = r.erasure.agent(instance, one)
-                except ValueError as error:
-                    raise Conflict(f"ambiguous_asset: {error}") from error
-                if gone is None:
+                asset = r.assets.get(instance, one)
+                if asset is not None and asset.asset_type != "chat_memory":
+                    raise InvalidRequest(f"asset_type_mismatch: {one[:128]} is no chat_memory")
+                agents = r.erasure.agents_named(instance, one)
+                if not agents:
                     raise NotFound(f"asset_not_found: {one[:128]}")
-                cleared.append(Cleared(one, gone))
+                if len(agents) > 1:
+                    raise Conflict(f"ambiguous_asset: {one[:128]} names more than one agent")
+                ((team, agent),) = agents
+                cleared.append(Cleared(one, r.erasure.agent(instance, team, agent)))
             return tuple(cleared)
 
-        done = await self._store.write(work)
+        def told(done: tuple[Cleared, ...]) -> Change:
+            return changes.cleared(instance, memory_ids, [one.deletion for one in done])
+
+        done = await self._store.write(audited(work, self._clock.now(), told))
         await self._meaning.forget_agents(instance, memory_ids)
         return done
+
+    async def forget(self, what: Forgetting, *, actor: str = "library") -> ForgettingReceipt:
+        """Let everything go that a selector reaches, in every copy, and return a receipt.
+
+        It is complete when no byte is left in the files of the data folder. Where that takes longer than a second it goes
+        on behind the answer, and `forgetting_receipt` tells when it is done. What can be told anew without is told anew.
+        """
+        receipt = await self._forgetter.forget(what, actor)
+        self._engine.wake()
+        return receipt
+
+    async def forgettable(self, what: Forgetting) -> Forgotten:
+        """Return what `forget` would let go: counts, and the first hundred ids of each layer."""
+        return await self._forgetter.foresee(what)
+
+    async def scan_secrets(self, *, fix: bool = False) -> ScanReport:
+        """Look for secrets in all that is stored, of all instances; with `fix`, write over them in every version and copy.
+
+        Where an owner's policy keeps secrets they are told of and stay.
+        """
+        scan = SecretScan(self._store, self._meaning, self._forgetter, self._clock, self._redaction.in_force)
+        return await scan.run(fix=fix)
+
+    async def forgetting_receipt(self, instance: str, forgetting_id: str) -> ForgettingReceipt:
+        """Return a receipt as it is now. Raises NotFound."""
+        return await self._forgetter.receipt(instance, forgetting_id)
 
     # Pipeline ------------------------------------------------------------------------------------------------------
 
@@ -557,7 +646,7 @@ class Memory:
     async def retry(self, scope: Scope) -> int:
         """Put back to work all of the scope that failed: dead letters, jobs that wait out a failure, parked messages.
 
-        Returns how many there were. A model that had refused key or account is asked again.
+        Returns how many there were. Models that had refused key or account, that of vectors too, are asked again.
         """
         profile = self._profile(scope)
 
@@ -569,12 +658,16 @@ class Memory:
             return revived + parked
 
         self._chosen.resume()
+        self._meaning.resume()
         count = await self._store.write(work)
         self._engine.wake()
         return count
 
     async def vectors_settled(self) -> None:
-        """Wait until every row that was there at the call has its vector, or the embedder fails. Without one, at once."""
+        """Wait until every row that was there at the call has its vector, and every index that is being built is whole.
+
+        Returns at once without an embedder or with `embedding.enabled` off, and where the embedder fails.
+        """
         await self._meaning.settled()
 
     async def vector_coverage(self) -> Mapping[VectorKind, Coverage]:
@@ -588,6 +681,9 @@ class Memory:
             "store": store,
             "pipeline": engine if self.settings.pipeline.enabled else ComponentHealth("reduced", "switched off"),
             "housekeeping": self._housekeeping.health(),
+            "forgetting": self._forgetter.health(),
+            "redaction": self._redaction.health(),
+            "audit": self.audit.health(),
             "mirror": self._mirror.health()
             if self.settings.mirror.enabled
             else ComponentHealth("reduced", "switched off"),
@@ -609,6 +705,7 @@ class Memory:
     # -----------------------------------------------------------------------------------------------------------------
 
     async def _start(self) -> None:
+        await self.audit.start()
         if self._distiller.origin == "model" and self.settings.llm.redistill:
             again = await self._store.write(lambda r: r.conversations.start_again_from_rules())
             if again:
@@ -619,6 +716,8 @@ class Memory:
         if self.settings.mirror.enabled:
             self._begin("mirror", self._mirror.run())
         self._begin("housekeeping", self._housekeeping.run())
+        self._begin("forgetting", self._forgetter.run())
+        self._begin("audit", self.audit.run())
         self._begin("embedding", self._meaning.run())
 
     def _begin(self, component: str, work: Coroutine[None, None, None]) -> None:
@@ -632,12 +731,31 @@ class Memory:
             await self._engine.drain(self.settings.server.shutdown_seconds)
         self._mirror.stop()
         self._housekeeping.stop()
+        self._forgetter.stop()
+        self.audit.stop()
         self._meaning.stop()
         await asyncio.gather(*self._tasks, return_exceptions=True)  # `_told` told of failures when they came
         if self._tasks and self.settings.mirror.enabled:
             await self._mirror.catch_up()
+        if self._tasks:  # or the start failed, and what it found is not to be noted over
+            await self.audit.flush()
 
-    async def _change(self, profile: Profile, work: Callable[[Repositories], T]) -> T:
+    async def _imported(self) -> None:
+        """Set the jobs of rows that came with an import, and have their vectors made."""
+        await self._housekeeping.sweep()
+        self._engine.wake()
+        self._meaning.wake()
+
+    async def _write_document(
+        self, profile: Profile, action: str, work: Callable[[Repositories], Document]
+    ) -> Document:
+        return await self._store.write(
+            audited(work, self._clock.now(), lambda done: changes.documented(profile, action, done))
+        )
+
+    async def _change(
+        self, profile: Profile, work: Callable[[Repositories], T], told: Callable[[T], Change | None]
+    ) -> T:
         """Perform a change of memories, and set the job that tells the scenes, in one transaction."""
 
         def both(r: Repositories) -> T:
@@ -645,12 +763,14 @@ class Memory:
             self._arming.profile(r, profile)
             return done
 
-        done = await self._store.write(both)
+        done = await self._store.write(audited(both, self._clock.now(), told))
         self._engine.wake()
         self._meaning.wake()
         return done
 
-    async def _erase(self, scope: Scope, work: Callable[[Repositories], Deletion]) -> Deletion:
+    async def _erase(
+        self, scope: Scope, work: Callable[[Repositories], Deletion], told: Callable[[Deletion], Change | None]
+    ) -> Deletion:
         """Perform a deletion, and set the jobs that fill the gaps it leaves, in one transaction."""
         profile = self._profile(scope)
 
@@ -660,7 +780,7 @@ class Memory:
                 self._arming.gap(r, profile)
             return deletion
 
-        deletion = await self._store.write(both)
+        deletion = await self._store.write(audited(both, self._clock.now(), told))
         self._engine.wake()
         await self._meaning.forget(scope)
         return deletion

@@ -111,21 +111,26 @@ def test_search_finds_memories_and_messages_and_says_when_there_is_nothing(impor
     assert (nothing.code, nothing.out) == (0, "nothing found for “quasar”\n")
 
 
-def test_an_export_can_be_imported_elsewhere_and_gives_the_same_memories(imported: Shell) -> None:
+def test_an_export_can_be_imported_elsewhere_and_is_the_same_memory(imported: Shell) -> None:
     done = imported("export", "all.jsonl", *DATA)
     assert "3 messages, 2 memories" in done.out
     lines = [json.loads(line) for line in (imported.folder / "all.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert lines[0]["scope"] == {"instance": "default", "team": "personal", "agent": "assistant", "user": "me"}
+    assert [lines[0][part] for part in ("instance", "team", "agent", "user")] == [
+        *("default", "personal", "assistant", "me")
+    ]
     assert [line["content"] for line in lines if line.get("kind") == "message"] == [
         "Remember that I live in Lisbon.",
         "Noted.",
         "我对花生过敏。",
     ]
-    assert all(line["source_ids"] for line in lines if line.get("kind") == "memory")
-    assert {line["kind"] for line in lines[1:]} == {"message", "memory", "scene", "persona"}
-    assert all(line["memory_ids"] for line in lines if line.get("kind") == "scene")
+    assert all(line["sources"] for line in lines if line.get("kind") == "memory")
+    assert {"session", "message", "memory", "document", "run", "end"} <= {line["kind"] for line in lines[1:]}
     report = imported("import", "all.jsonl", "--data-dir", "other", "--json").json
-    assert (report["new"], report["distilled"]["memories"]) == (3, 2)
+    assert (report["files"][0]["added"], report["files"][0]["conflict"]) == (len(lines) - 2, 0)
+    assert "Lisbon" in imported("search", "Lisbon", "--data-dir", "other").out
+    assert (
+        imported("export", "--data-dir", "other").out.splitlines()[1:] == imported("export", *DATA).out.splitlines()[1:]
+    )
 
 
 def test_an_export_to_standard_output_is_the_export_alone(imported: Shell) -> None:

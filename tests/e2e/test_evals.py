@@ -61,6 +61,16 @@ def test_layers_are_compared_with_search(memstrata: Shell) -> None:
     assert [one["context_recall"] for one in report["groups"] if one["group"] == "all"] == [1.0] * 3
 
 
+def test_nonsense_and_what_silence_costs_are_shown_and_kept(memstrata: Shell) -> None:
+    memstrata.write("own.tsv", PAIRS)
+    done = memstrata("eval", "nonsense", "--path", "own.tsv", "--queries", "4", "--out", "raw.jsonl")
+    assert done.code == 0, done
+    for told in ("daily characters", "found nothing", "without gate", "raw.jsonl"):
+        assert told in done.out
+    report = json.loads((memstrata.folder / "raw.jsonl").read_text(encoding="utf-8"))["report"]
+    assert [one["queries"] for one in report["families"]] == [4] * 5
+
+
 def test_what_cannot_be_measured_is_one_line(memstrata: Shell) -> None:
     memstrata.write("bad.json", '[{"sample_id": "x", "conversation": {}}]')
     for arguments, told in (

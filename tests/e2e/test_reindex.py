@@ -66,6 +66,24 @@ def test_rows_get_vectors_of_the_model_that_is_configured_now(filled: Shell) -> 
         assert "4 行都有向量" in other.out
 
 
+def test_looking_embeds_the_question_and_nothing_that_is_stored(filled: Shell) -> None:
+    """Rows get their vectors from a server or by `reindex`, not by a command that ends in a second."""
+    with endpoint() as server:
+        env = embedding(server)
+        for looking in (("status",), ("doctor", "--port", "0"), ("export", "out.jsonl")):
+            assert filled(*looking, *DATA, env=env).code == 0, looking
+        assert server.requests == []
+        words = ("search", "who breeds alpacas", "--layer", "messages", *DATA, "--json")
+        by_words = filled(*words, env=env).json
+        assert [set(hit["legs"]) for hit in by_words["hits"]] == [{"keyword"}]
+        assert by_words["degraded"] == ["embedding: vectors are being made; what has none is found by keyword"]
+        assert {text for request in server.requests for text in request.texts} <= {".", "who breeds alpacas"}
+        assert filled("reindex", *DATA, env=env).code == 0
+        by_both = filled(*words, env=env).json
+        assert set(by_both["hits"][0]["legs"]) == {"keyword", "vector"}
+        assert by_both["degraded"] == []
+
+
 def test_without_an_embedder_it_says_what_to_set(filled: Shell) -> None:
     done = filled("reindex", *DATA)
     assert done.code == 3
@@ -101,4 +119,4 @@ def test_the_doctor_names_the_embedder_and_what_is_missing_for_it(memstrata: She
     [check] = [check for check in well["checks"] if "small" in check["text"]]
     assert check["state"] == "ok"
     assert half.code == 3
-    assert "name is missing" in half.out
+    assert "MEMSTRATA_EMBEDDING_MODEL" in half.out

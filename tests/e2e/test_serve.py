@@ -14,6 +14,7 @@ from .shell import DEADLINE_SECONDS, Shell
 
 
 def test_it_says_one_line_logs_json_and_ends_well_on_a_signal(memstrata: Shell) -> None:
+    assert memstrata("init-admin", "--data-dir", "data").code == 0
     with memstrata.start("serve", "--port", "0", "--data-dir", "data", "--log-format", "json") as server:
         assert server.stdout is not None
         line = server.stdout.readline()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
+from memstrata.cli.audit_commands import audit
 from memstrata.cli.eval_commands import evaluations
 from memstrata.cli.options import (
     Agent,
@@ -29,17 +30,22 @@ from memstrata.cli.options import (
     User,
 )
 from memstrata.cli.place import DEMO_NAME, Place
+from memstrata.cli.policy_commands import policy
 from memstrata.cli.screen import Screen
 from memstrata.cli.words import say
+from memstrata.errors import InvalidRequest
 
 __all__ = ["app"]
 
 app = typer.Typer(help=say("help"), add_completion=False, pretty_exceptions_enable=False)
 app.add_typer(evaluations, name="eval")
+app.add_typer(policy, name="policy")
+app.add_typer(audit, name="audit")
 
 # The names that `memstrata.transfer.FORMATS` has; that module is not loaded for a help text, and a test compares them.
 FORMATS = ("auto", "openai", "chatgpt", "claude", "memstrata", "plain")
 
+Part = Literal["scope", "user", "instance"]
 MemoryIdArgument = Annotated[str, typer.Argument(metavar="ID", help=say("help.argument.memory_id"), show_default=False)]
 _DEMO_DIR = Path(".memstrata") / DEMO_NAME
 
@@ -73,6 +79,19 @@ def serve(
     serve(Screen(as_json=as_json), Place(data_dir, config), host=host, port=port, quiet=quiet, log_format=log_format)
 
 
+@app.command("init-admin", help=say("help.init_admin"))
+def init_admin(
+    username: Annotated[str, typer.Option("--username", help=say("help.option.username"))] = "admin",
+    instance: Instance = "default",
+    data_dir: DataDir = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    from memstrata.cli.admin import init_admin
+
+    init_admin(Screen(as_json=as_json), Place(data_dir, config, instance=instance), username)
+
+
 @app.command(help=say("help.stop"))
 def stop(data_dir: DataDir = None, config: Config = None, as_json: Json = False) -> None:
     from memstrata.cli.stopping import stop
@@ -88,6 +107,12 @@ def import_(
     ] = "auto",
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help=say("help.option.wait"))] = True,
     dry_run: Annotated[bool, typer.Option("--dry-run", help=say("help.option.dry_run"))] = False,
+    as_instance: Annotated[
+        str | None, typer.Option("--as-instance", help=say("help.option.as_instance"), show_default=False)
+    ] = None,
+    as_user: Annotated[
+        str | None, typer.Option("--as-user", help=say("help.option.as_user"), show_default=False)
+    ] = None,
     instance: Instance = "default",
     team: Team = "personal",
     agent: Agent = "assistant",
@@ -98,15 +123,23 @@ def import_(
     config: Config = None,
     as_json: Json = False,
 ) -> int:
+    from memstrata.cli.archives import are_archives, import_archives
     from memstrata.cli.importing import import_files
 
     place = Place(data_dir, config, url, api_key, instance, team, agent, user)
+    if format in ("auto", "memstrata") and are_archives(files):
+        screen = Screen(as_json=as_json)
+        return import_archives(screen, place, files, as_instance=as_instance, as_user=as_user, dry_run=dry_run)
+    if as_instance is not None or as_user is not None:
+        raise InvalidRequest(say("archive.not_one"))
     return import_files(Screen(as_json=as_json), place, files, format, waits=wait, dry_run=dry_run)
 
 
 @app.command(help=say("help.export"))
 def export(
     file: Annotated[str, typer.Argument(help=say("help.argument.out"))] = "-",
+    out: Annotated[str | None, typer.Option("--out", help=say("help.option.out"), show_default=False)] = None,
+    part: Annotated[Part, typer.Option("--of", help=say("help.option.of"))] = "scope",
     instance: Instance = "default",
     team: Team = "personal",
     agent: Agent = "assistant",
@@ -119,7 +152,33 @@ def export(
 ) -> None:
     from memstrata.cli.exporting import export
 
-    export(Screen(as_json=as_json), Place(data_dir, config, url, api_key, instance, team, agent, user), file)
+    place = Place(data_dir, config, url, api_key, instance, team, agent, user)
+    export(Screen(as_json=as_json), place, out or file, part)
+
+
+@app.command(help=say("help.backup"))
+def backup(
+    file: Annotated[Path, typer.Argument(help=say("help.argument.backup"), show_default=False)],
+    data_dir: DataDir = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    from memstrata.cli.backups import make_backup
+
+    make_backup(Screen(as_json=as_json), Place(data_dir, config), file)
+
+
+@app.command(help=say("help.restore"))
+def restore(
+    file: Annotated[Path, typer.Argument(help=say("help.argument.restore"), show_default=False)],
+    force: Annotated[bool, typer.Option("--force", help=say("help.option.force"))] = False,
+    data_dir: DataDir = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    from memstrata.cli.backups import restore_backup
+
+    restore_backup(Screen(as_json=as_json), Place(data_dir, config), file, force=force)
 
 
 @app.command(help=say("help.search"))
@@ -198,6 +257,36 @@ def undo(
     undo(Screen(as_json=as_json), Place(data_dir, config, url, api_key, instance, team, agent, user), memory_id)
 
 
+@app.command(help=say("help.forget"))
+def forget(
+    messages: Annotated[list[str], typer.Option("--message", help=say("help.option.message"))] = [],  # noqa: B006
+    memories: Annotated[list[str], typer.Option("--memory", help=say("help.option.memory"))] = [],  # noqa: B006
+    sessions: Annotated[list[str], typer.Option("--session", help=say("help.option.session"))] = [],  # noqa: B006
+    all_of_user: Annotated[bool, typer.Option("--all-of-user", help=say("help.option.all_of_user"))] = False,
+    all_of_agent: Annotated[bool, typer.Option("--all-of-agent", help=say("help.option.all_of_agent"))] = False,
+    team_only: Annotated[bool, typer.Option("--team-only", help=say("help.option.team_only"))] = False,
+    since: Annotated[str | None, typer.Option("--since", help=say("help.option.since"), show_default=False)] = None,
+    until: Annotated[str | None, typer.Option("--until", help=say("help.option.until"), show_default=False)] = None,
+    yes: Annotated[bool, typer.Option("--yes/--dry-run", help=say("help.option.yes"))] = False,
+    instance: Instance = "default",
+    team: Team = "personal",
+    agent: Agent = "assistant",
+    user: User = "me",
+    url: Url = None,
+    api_key: ApiKey = None,
+    data_dir: DataDir = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    from memstrata.cli.forgetting import Selection, forget
+
+    selection = Selection(
+        messages or None, memories or None, sessions or None, all_of_user, all_of_agent, team_only, since, until
+    )
+    place = Place(data_dir, config, url, api_key, instance, team, agent, user)
+    forget(Screen(as_json=as_json), place, selection, confirmed=yes)
+
+
 @app.command(help=say("help.status"))
 def status(
     instance: Instance = "default",
@@ -263,6 +352,18 @@ def reindex(
     from memstrata.cli.reindexing import reindex
 
     reindex(Screen(as_json=as_json), Place(data_dir, config, url, api_key))
+
+
+@app.command(help=say("help.scan"))
+def scan(
+    fix: Annotated[bool, typer.Option("--fix", help=say("help.option.fix"))] = False,
+    data_dir: DataDir = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> int:
+    from memstrata.cli.scanning import scan
+
+    return scan(Screen(as_json=as_json), Place(data_dir, config), fix=fix)
 
 
 @app.command(help=say("help.version"))

@@ -19,14 +19,16 @@ from memstrata.cli.place import DEMO_NAME, Place, read_settings
 from memstrata.cli.words import say
 from memstrata.client import AsyncMemoryClient, Unreachable
 from memstrata.errors import InvalidRequest, NotFound, Unavailable
+from memstrata.records.audit import CLI
 from memstrata.settings import Settings
+from memstrata.store.audit import acting
 from memstrata.store.sqlite.store import DATABASE_NAME
 
-__all__ = ["Connection", "connected"]
+__all__ = ["ANY_KEY", "Connection", "checked_url", "connected", "nothing_in"]
 
 _IN_PROCESS = "http://in-process"
 # A server without a key wants a bearer all the same (wire contract §1.4); which one is of no account.
-_ANY_KEY = "local"
+ANY_KEY = "local"
 
 
 class Connection:
@@ -39,16 +41,19 @@ class Connection:
 
 
 @asynccontextmanager
-async def connected(place: Place, *, creates: bool = False, distills: bool = False) -> AsyncIterator[Connection]:
+async def connected(
+    place: Place, *, creates: bool = False, distills: bool = False, embeds: bool = False
+) -> AsyncIterator[Connection]:
     """Open a connection for the scope of `place`.
 
-    In this process, a folder without a database is made one only if the command `creates`, and the pipeline runs only if
-    it `distills`: looking starts no work. Raises Misconfigured, NotFound if there is nothing to look at, Unavailable if
-    the server does not answer or another program has the folder, and what the commands raise.
+    In this process, a folder without a database is made one only if the command `creates`, the pipeline runs only if it
+    `distills`, and rows get their vectors only if it does that or `embeds`: looking starts no work. Raises Misconfigured,
+    NotFound if there is nothing to look at, Unavailable if the server does not answer or another program has the folder,
+    and what the commands raise.
     """
     settings, _ = read_settings(place.data_dir, place.config)
-    key = place.api_key or settings.server.api_key or _ANY_KEY
-    url = _checked(place.url) if place.url else running_server(settings.data_dir)
+    key = place.api_key or settings.server.api_key or ANY_KEY
+    url = checked_url(place.url) if place.url else running_server(settings.data_dir)
     if url:
         async with _client(place, url, key) as client:
             try:
@@ -57,11 +62,12 @@ async def connected(place: Place, *, creates: bool = False, distills: bool = Fal
                 raise Unavailable(f"{url}: {error.message}") from error
         return
     if not creates and not (settings.data_dir / DATABASE_NAME).exists():
-        raise NotFound(_nothing_in(settings.data_dir))
+        raise NotFound(nothing_in(settings.data_dir))
     if not distills:
         pipeline, mirror = replace(settings.pipeline, enabled=False), replace(settings.mirror, enabled=creates)
-        settings = replace(settings, pipeline=pipeline, mirror=mirror)
-    key = settings.server.api_key or _ANY_KEY  # that of `--api-key` is for a server
+        embedding = replace(settings.embedding, enabled=embeds)
+        settings = replace(settings, pipeline=pipeline, mirror=mirror, embedding=embedding)
+    key = settings.server.api_key or ANY_KEY  # that of `--api-key` is for a server
     async with _opened_here(settings) as transport, _client(place, _IN_PROCESS, key, transport) as client:
         yield Connection(client, settings, "")
 
@@ -73,7 +79,8 @@ async def _opened_here(settings: Settings) -> AsyncIterator[httpx.AsyncBaseTrans
     from memstrata.server import create_app
 
     async with Memory.open(settings=settings) as memory:
-        yield httpx.ASGITransport(create_app(memory, settings.server))
+        with acting(CLI):
+            yield httpx.ASGITransport(create_app(memory, settings.server))
 
 
 def _client(place: Place, url: str, key: str, transport: httpx.AsyncBaseTransport | None = None) -> AsyncMemoryClient:
@@ -91,14 +98,16 @@ def _client(place: Place, url: str, key: str, transport: httpx.AsyncBaseTranspor
         raise InvalidRequest(str(error)) from error
 
 
-def _nothing_in(folder: Path) -> str:
+def nothing_in(folder: Path) -> str:
+    """Return what to say of a folder without a database."""
     demo = folder / DEMO_NAME
     if (demo / DATABASE_NAME).exists():
         return say("no_data_but_demo", folder=folder, demo=demo)
     return say("no_data", folder=folder)
 
 
-def _checked(url: str) -> str:
+def checked_url(url: str) -> str:
+    """Return the URL of a server as it was given. Raises InvalidRequest for one that cannot be any."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise InvalidRequest(say("url_form", url=url))

@@ -66,3 +66,22 @@ def layered(
     from memstrata.evals.catalogue import Reading
 
     layered(Screen(as_json=as_json), Reading(dataset, path, language, captions, roles), corpora, out, config)
+
+
+@evaluations.command(help=say("help.eval.nonsense"))
+def nonsense(
+    dataset: Dataset = "ours",
+    path: DatasetPath = None,
+    language: Language = "zh",
+    captions: Captions = True,
+    roles: Roles = "all",
+    queries: Annotated[int, typer.Option("--queries", help=say("help.option.queries"), min=1)] = 200,
+    seed: Annotated[int, typer.Option("--seed", help=say("help.option.draws"))] = 0,
+    out: Out = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    from memstrata.cli.evaluating import nonsense
+    from memstrata.evals.catalogue import Reading
+
+    nonsense(Screen(as_json=as_json), Reading(dataset, path, language, captions, roles), queries, seed, out, config)

@@ -16,6 +16,12 @@ EVAL_PHRASES: Mapping[str, tuple[str, str]] = {
         "Evidence behind what recall injects, against search alone.",
         "召回注入的内容所依据的证据，与单纯搜索相比。",
     ),
+    "help.eval.nonsense": (
+        "Whether nonsense finds nothing, and what that costs.",
+        "无意义的提问是否一无所获，以及为此失去多少。",
+    ),
+    "help.option.queries": ("Queries of each kind of nonsense.", "每类无意义提问的数量。"),
+    "help.option.draws": ("Seed of the draws.", "抽样的随机种子。"),
     "help.option.dataset": ("Data set: {datasets}.", "数据集：{datasets}。"),
     "help.option.path": (
         "Where the data set is; ours comes with the package.",
@@ -37,6 +43,8 @@ EVAL_PHRASES: Mapping[str, tuple[str, str]] = {
     "eval.view.separate": ("{dataset}, each corpus alone", "{dataset}，各语料单独"),
     "eval.view.pooled": ("{dataset}, pooled", "{dataset}，合并"),
     "eval.view.layered": ("{dataset}, layers against search", "{dataset}，分层与搜索对比"),
+    "eval.view.nonsense": ("{dataset}, nonsense and the gate", "{dataset}，无意义提问与门限"),
+    "eval.report": ("report: {file}", "报告：{file}"),
     "eval.storing": ("storing {done:,}/{total:,}", "写入 {done:,}/{total:,}"),
     "eval.distilling": ("distilling {done:,}/{total:,}", "提炼 {done:,}/{total:,}"),
     "eval.asking": ("asking {done:,}/{total:,}", "提问 {done:,}/{total:,}"),

@@ -18,10 +18,19 @@ from memstrata.evals.catalogue import Reading, read_dataset
 from memstrata.evals.measure import first_corpora, measure_layered, measure_retrieval, views_of
 from memstrata.evals.ranker import Progress
 from memstrata.evals.rankings import default_name, write_lines
-from memstrata.evals.report import RetrievalReport, Table, layered_table, protocol_lines, retrieval_table
+from memstrata.evals.report import (
+    RetrievalReport,
+    Table,
+    layered_table,
+    loss_table,
+    protocol_lines,
+    retrieval_table,
+    silence_table,
+)
+from memstrata.evals.silence import measure_silence
 from memstrata.evals.views import View
 
-__all__ = ["layered", "retrieval"]
+__all__ = ["layered", "nonsense", "retrieval"]
 
 _GAP = "  "
 
@@ -64,6 +73,23 @@ def layered(screen: Screen, reading: Reading, corpora: int, out: Path | None, co
     write_lines(file, [{"report": report.as_json()}, *measured.lines])
     screen.line(say("eval.written", file=file), "dim")
     screen.json({"report": report.as_json(), "rankings": str(file)})
+
+
+def nonsense(screen: Screen, reading: Reading, queries: int, seed: int, out: Path | None, config: Path | None) -> None:
+    """Measure what the gate keeps silent about and what it loses. Raises InvalidRequest, Misconfigured."""
+    write_logs("warning")
+    settings, _ = read_settings(config=config)
+    dataset = read_dataset(reading)
+    file = _new_file(out, dataset.name, "nonsense")
+    with screen.step(say("eval.view.nonsense", dataset=dataset.name)) as step:
+        report = asyncio.run(measure_silence(dataset, settings, seed, queries, _shown_on(step)))
+    for line in protocol_lines(report.protocol):
+        screen.line(line, "dim", indent=2)
+    _show_table(screen, silence_table(report))
+    _show_table(screen, loss_table(report))
+    write_lines(file, [{"report": report.as_json()}])
+    screen.line(say("eval.report", file=file), "dim")
+    screen.json({"report": report.as_json(), "file": str(file)})
 
 
 def _show_retrieval(screen: Screen, report: RetrievalReport) -> None:

@@ -1,53 +1,46 @@
-"""`export`: everything of one scope, in the format that `memstrata.transfer` defines.
-
-It is read through the API, so it works against any server; what the API does not tell is left out (`memstrata.cli.told`).
-"""
+"""`export`: everything of a scope, a user or an instance, in the format of `docs/formats.md`."""
 
 from __future__ import annotations
 
 import asyncio
-import json
+import gzip
+import os
+import re
 import sys
-from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
-from memstrata.cli.connect import connected
-from memstrata.cli.layers import PAGE, evidence_of
+from memstrata.cli.archive_link import archive_link
 from memstrata.cli.logs import write_logs
 from memstrata.cli.place import Place
 from memstrata.cli.screen import Screen
-from memstrata.cli.told import UNTOLD, memory_record, message_record, persona_document, scene_document
 from memstrata.cli.words import say
-from memstrata.client import AsyncMemoryClient, Message
-from memstrata.clock import SystemClock
 from memstrata.errors import Unavailable
-from memstrata.records import Scope
-from memstrata.transfer import document_line, header_line, memory_line, message_line
+from memstrata.records.archive import ArchiveSelection
 
-__all__ = ["export"]
+__all__ = ["Part", "export"]
 
+Part = Literal["scope", "user", "instance"]
 STANDARD_OUTPUT = "-"
-Line = Mapping[str, object]
+_KIND = re.compile(rb'\{"kind":"(\w+)"')
 
 
-def export(screen: Screen, place: Place, target: str) -> None:
+def export(screen: Screen, place: Place, target: str, part: Part) -> None:
     """Write the export to standard output, or to a file that is there when it is whole and not before.
 
-    Raises NotFound, Unavailable if messages came or went while they were read, OSError if the file cannot be written.
+    A name that ends with `.gz` makes a compressed file. Raises NotFound, Unavailable if the export was cut short, OSError
+    if the file cannot be written.
     """
     write_logs("warning")
-    with nullcontext(sys.stdout) if target == STANDARD_OUTPUT else _written_whole(Path(target)) as output:
-        counts = asyncio.run(_write(place, output))
-    if target == STANDARD_OUTPUT:
+    to_screen = target == STANDARD_OUTPUT
+    with nullcontext(sys.stdout.buffer) if to_screen else _written_whole(Path(target)) as output:
+        counts = asyncio.run(_write(place, _selection(place, part), output))
+    if to_screen:
         return
-    numbers = {
-        "messages": counts["message"],
-        "memories": counts["memory"],
-        "documents": counts["scene"] + counts["persona"],
-    }
+    numbers = {"messages": counts["message"], "memories": counts["memory"], "documents": counts["document"]}
     screen.bullet(
         say(
             "export.done",
@@ -57,67 +50,46 @@ def export(screen: Screen, place: Place, target: str) -> None:
             documents=say.count("document", numbers["documents"]),
         )
     )
-    screen.json({"file": target, **numbers})
+    screen.json({"file": target, **numbers, "lines": dict(counts)})
 
 
-async def _write(place: Place, output: IO[str]) -> Counter[str]:
-    """Write all lines and return how many of each kind there are."""
+def _selection(place: Place, part: Part) -> ArchiveSelection:
+    match part:
+        case "instance":
+            return ArchiveSelection(place.instance)
+        case "user":
+            return ArchiveSelection(place.instance, user=place.user)
+        case "scope":
+            return ArchiveSelection(place.instance, place.team, place.agent, place.user)
+
+
+async def _write(place: Place, selection: ArchiveSelection, output: IO[bytes] | gzip.GzipFile) -> Counter[str]:
+    """Write all lines and return how many of each kind there are. Raises Unavailable if the last is missing."""
     counts: Counter[str] = Counter()
-    async with connected(place) as connection:
-        scope = Scope(place.instance, place.team, place.agent, place.user)
-        _write_line(output, header_line(scope, SystemClock().now()))
-        async for line in _lines(connection.client):
-            kind = str(line["kind"])
-            _write_line(output, {key: value for key, value in line.items() if key not in UNTOLD[kind]})
-            counts[kind] += 1
+    rest = b""
+    async with archive_link(place, creates=False) as link:
+        async for chunk in link.export(selection):
+            output.write(chunk)
+            *lines, rest = (rest + chunk).split(b"\n")
+            counts.update(match[1].decode() for line in lines if (match := _KIND.match(line)))
+    if rest or counts.pop("end", 0) != 1:
+        raise Unavailable(say("export.incomplete"))
+    output.flush()
     return counts
 
 
-async def _lines(client: AsyncMemoryClient) -> AsyncIterator[Line]:
-    for message in await _messages(client):
-        yield message_line(message_record(message))
-    of_scene: defaultdict[str, list[str]] = defaultdict(list)
-    of_persona: list[str] = []
-    async for evidence in evidence_of(client):
-        yield memory_line(memory_record(evidence), [message.id for message in evidence.messages])
-        for scene in evidence.scenes:
-            of_scene[scene.path].append(evidence.memory.id)
-        if evidence.persona is not None:
-            of_persona.append(evidence.memory.id)
-    for scene in await client.scenes():
-        text = await client.read_scene(scene.path)
-        if text is not None:
-            yield document_line(scene_document(scene, text), of_scene[scene.path])
-    persona = await client.persona()
-    if persona is not None:
-        yield document_line(persona_document(persona), of_persona)
-
-
-async def _messages(client: AsyncMemoryClient) -> list[Message]:
-    """Return all messages, the first said first. Raises Unavailable if some came or went meanwhile."""
-    found: dict[tuple[str, str], Message] = {}
-    offset = 0
-    while True:
-        page = await client.messages(limit=PAGE, offset=offset)
-        found.update({(message.session_id, message.id): message for message in page.items})
-        offset += PAGE
-        if offset >= page.total or not page.items:
-            break
-    if len(found) != page.total:
-        raise Unavailable(say("export.incomplete", read=len(found), total=page.total))
-    return list(reversed(found.values()))
-
-
-def _write_line(output: IO[str], line: Line) -> None:
-    output.write(json.dumps(line, ensure_ascii=False) + "\n")
-
-
 @contextmanager
-def _written_whole(target: Path) -> Iterator[IO[str]]:
+def _written_whole(target: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    """Open a file that only its owner can read."""
     partial = target.with_name(f"{target.name}.part")
     try:
-        with partial.open("w", encoding="utf-8", newline="\n") as output:
-            yield output
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as raw:
+            if target.suffix == ".gz":
+                with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed:
+                    yield packed
+            else:
+                yield raw
         partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)

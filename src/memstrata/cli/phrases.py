@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from memstrata.cli.archive_phrases import ARCHIVE_PHRASES
+from memstrata.cli.audit_phrases import AUDIT_PHRASES
 from memstrata.cli.eval_phrases import EVAL_PHRASES
+from memstrata.cli.forgetting_phrases import FORGETTING_PHRASES
 from memstrata.cli.model_phrases import MODEL_PHRASES
+from memstrata.cli.scan_phrases import SCAN_PHRASES
 
 __all__ = ["NOUNS", "PHRASES"]
 
@@ -32,9 +36,19 @@ _HELP: Mapping[str, tuple[str, str]] = {
         "See it work: import a conversation, distill it, ask two questions. Needs no key.",
         "看它如何工作：导入一段对话，提炼，再问两个问题。不需要密钥。",
     ),
+    "help.init_admin": (
+        "Make the administrator of an instance that has no users, and show the key once.",
+        "为还没有用户的实例创建管理员，密钥只显示一次。",
+    ),
     "help.stop": ("Stop the server of a data folder.", "停止某个数据目录的服务。"),
-    "help.import": ("Import conversations from files.", "从文件导入对话。"),
-    "help.export": ("Write everything of one scope as JSON lines.", "把一个范围内的全部内容导出为 JSON 行。"),
+    "help.import": (
+        "Import conversations, or our own exports, from files.",
+        "从文件导入对话，或导入本程序的导出文件。",
+    ),
+    "help.export": (
+        "Write everything of a scope, a user or an instance as JSON lines.",
+        "把一个范围、用户或实例的全部内容导出为 JSON 行。",
+    ),
     "help.search": ("Search memories or messages.", "搜索记忆或消息。"),
     "help.trace": ("Why a memory is there, and how it was made.", "一条记忆为何存在，如何产生。"),
     "help.history": ("Every version of a memory.", "一条记忆的全部版本。"),
@@ -66,6 +80,7 @@ _HELP: Mapping[str, tuple[str, str]] = {
     "help.option.team": ("Team of the scope.", "范围中的团队。"),
     "help.option.agent": ("Agent of the scope.", "范围中的 Agent。"),
     "help.option.user": ("User of the scope.", "范围中的用户。"),
+    "help.option.username": ("Name of the administrator.", "管理员的用户名。"),
     "help.option.format": ("Format of the files: {formats}.", "文件格式：{formats}。"),
     "help.option.wait": ("Wait until all of it is distilled.", "等待全部提炼完成。"),
     "help.option.dry_run": ("Read the files, store nothing.", "只读取文件，不写入。"),
@@ -82,7 +97,10 @@ _HELP: Mapping[str, tuple[str, str]] = {
         "你自己的对话文件（默认使用示例）。",
     ),
     "help.argument.files": ("Conversation files.", "对话文件。"),
-    "help.argument.out": ("File to write; - is standard output.", "输出文件，- 表示标准输出。"),
+    "help.argument.out": (
+        "File to write, compressed if it ends with .gz; - is standard output.",
+        "输出文件，以 .gz 结尾则压缩；- 表示标准输出。",
+    ),
     "help.argument.memory_id": (
         "Id of a memory, as `memstrata search` shows it.",
         "记忆的 id，见 `memstrata search`。",
@@ -139,6 +157,18 @@ _SERVER: Mapping[str, tuple[str, str]] = {
     "server.reused": (
         "server on {url} · store {folder} · it was running already",
         "服务 {url} · 数据 {folder} · 已经在运行",
+    ),
+    "admin.first": (
+        "first start: the administrator's key for the directory is in {file}",
+        "首次启动：管理员密钥已写入 {file}",
+    ),
+    "admin.made": (
+        "administrator {username} of instance {instance} · the key is shown this once, and is in {file}",
+        "实例 {instance} 的管理员 {username} · 密钥只显示这一次，也已写入 {file}",
+    ),
+    "admin.older": (
+        "{older} was there already, stays as it is, and opens nothing here: its database is another one",
+        "{older} 原已存在，保持不变；它属于另一个数据库，在这里无效",
     ),
     "server.distiller.rules": (
         "no model set: distilling by rules (MEMSTRATA_LLM_BASE_URL and MEMSTRATA_LLM_MODEL set one)",
@@ -213,10 +243,7 @@ _EXPORT: Mapping[str, tuple[str, str]] = {
         "{messages}, {memories}, {documents} written to {file}",
         "已写入 {file}：{messages}，{memories}，{documents}",
     ),
-    "export.incomplete": (
-        "the store changed while it was read ({read} of {total} messages); export again when nothing is being written",
-        "读取期间内容有变化（{total} 条消息读到 {read} 条）；请在没有写入时重新导出",
-    ),
+    "export.incomplete": ("the export was cut short; export again", "导出中断，请重新导出"),
 }
 
 _SEARCH: Mapping[str, tuple[str, str]] = {
@@ -390,6 +417,10 @@ PHRASES: Mapping[str, tuple[str, str]] = {
     **_DOCTOR,
     **MODEL_PHRASES,
     **EVAL_PHRASES,
+    **FORGETTING_PHRASES,
+    **ARCHIVE_PHRASES,
+    **AUDIT_PHRASES,
+    **SCAN_PHRASES,
     **_CONFIG,
     **_DEMO,
 }

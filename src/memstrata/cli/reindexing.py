@@ -60,7 +60,7 @@ def reindex(screen: Screen, place: Place) -> None:
 
 async def _reindex(screen: Screen, place: Place) -> None:
     started = time.monotonic()
-    async with connected(place) as connection:
+    async with connected(place, embeds=True) as connection:
         vectors = await _look(connection.client)
         with screen.step(say("reindex.step")) as step:
             moved = started

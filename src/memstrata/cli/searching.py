@@ -67,7 +67,8 @@ def _around(screen: Screen, messages: Sequence[Message]) -> None:
 
 
 def _hit_as_json(hit: Hit[Memory] | Hit[Message]) -> Mapping[str, Any]:
-    shape = {**_as_json(hit.item), "score": round(hit.score, 4)}
+    legs = {leg: round(score, 4) for leg, score in hit.legs.items()}
+    shape = {**_as_json(hit.item), "score": round(hit.score, 4), "legs": legs}
     if hit.neighbours is None:
         return shape
     sides = {"before": hit.neighbours.before, "after": hit.neighbours.after}

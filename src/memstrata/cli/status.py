@@ -18,7 +18,7 @@ from memstrata.client import Budget, Health, LayerStatus, PipelineStatus
 __all__ = ["show_pipeline", "status"]
 
 # Switched off for a command that only looks, so their state says nothing about the installation.
-_OFF_IN_PROCESS = frozenset({"pipeline", "mirror"})
+_OFF_IN_PROCESS = frozenset({"pipeline", "mirror", "embedding"})
 
 
 def status(screen: Screen, place: Place) -> None:

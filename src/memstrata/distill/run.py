@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from memstrata.clock import Clock, Instant
 from memstrata.distill.protocol import Distiller
 from memstrata.distill.validate import Rejected
-from memstrata.records import JobKind, Lease, ProfileScope, Scope
+from memstrata.records import JobKind, Layer, Lease, ProfileScope, RunRecord, Scope, SessionTarget, Target
+from memstrata.records.audit import PIPELINE, Change
 from memstrata.search import Finder
 from memstrata.settings import PipelineSettings
-from memstrata.store.protocol import Store
+from memstrata.store.protocol import Repositories, Store
 from memstrata.store.shapes import ProfileState, SessionProgress
 
-__all__ = ["Planner", "StepContext", "log_rejected", "name_of_user"]
+__all__ = ["Planner", "StepContext", "log_rejected", "name_of_user", "record_run"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -36,6 +37,7 @@ class Planner(Protocol):
     def warmed_up(self, warmup: int) -> int: ...
 
 
+_NOUNS: Mapping[Layer, str] = {"l1": "memory", "l2": "scene", "l3": "persona"}
 _NAME = re.compile(r"[^\W\d_]+(?:[ '’·.-][^\W\d_]+){0,4}")
 
 
@@ -60,6 +62,21 @@ class StepContext:
     @property
     def profile_scope(self) -> ProfileScope:
         return self.settings.profile_scope
+
+
+def record_run(r: Repositories, target: Target, run: RunRecord) -> None:
+    """Keep a run that committed, with a line of the audit trail for each row that it wrote or touched."""
+    r.jobs.record(target, run)
+    owner = target.scope if isinstance(target, SessionTarget) else target.profile
+    for layer, noun in _NOUNS.items():
+        outputs = [one for one in run.outputs if one.layer == layer]
+        seqs = {seq for one in outputs for seq in (one.seq, *one.replaced)}
+        names = r.generations.names(owner.instance, layer, seqs)
+        called = {seq: (name.record_id, name.version) for seq, name in names.items()}
+        for one in outputs:
+            ids = {noun: [called[one.seq]], "replaced": [called[seq] for seq in one.replaced]}
+            change = Change.of(owner, f"{noun}.{one.action}", ids, {"inputs": len(one.inputs)})
+            r.audit.append(change.entry(PIPELINE, run.finished_at))
 
 
 def log_rejected(kind: JobKind, lease: Lease, rejected: Sequence[Rejected]) -> None:

@@ -7,7 +7,7 @@ Source: wire contract §4.2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -19,12 +19,15 @@ from memstrata.records import (
     CustomPrompt,
     Layer,
     MemoryPrompt,
+    Profile,
     PromptRef,
     PromptSetting,
     PromptSettingChange,
     PromptTarget,
     check_id,
 )
+from memstrata.records.audit import Change
+from memstrata.store.audit import actor, audited
 from memstrata.store.protocol import Repositories, Store
 from memstrata.store.shapes import PromptFilter
 from memstrata.text.wellformed import well_formed
@@ -36,6 +39,7 @@ MAX_NAME = 100
 MAX_TEXT = 10_000
 OPERATOR = "default"
 
+Clean = Callable[[Profile, Sequence[str]], Awaitable[tuple[str, ...]]]
 TargetKind = Literal["instance", "team", "agent"]
 
 
@@ -48,11 +52,15 @@ class DeletedPrompts:
 
 
 class PromptBook:
-    """All that can be done with custom prompts. `operator` is who is remembered for a change."""
+    """All that can be done with custom prompts. `operator` is who is remembered for a change.
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    `clean` returns texts as they may be written for an owner; without it they are written as they are.
+    """
+
+    def __init__(self, store: Store, clock: Clock, clean: Clean | None = None) -> None:
         self._store = store
         self._clock = clock
+        self._clean = clean
 
     async def create(
         self, instance: str, *, name: str, layer: Layer, prompt: str, operator: str = OPERATOR
@@ -62,7 +70,7 @@ class PromptBook:
         Raises InvalidRequest for a blank or too long one, Conflict when the instance has 500 prompts.
         """
         now = self._clock.now()
-        name, text = _text(name, "name", MAX_NAME), _text(prompt, "prompt", MAX_TEXT)
+        name, text = await self._cleaned(instance, _text(name, "name", MAX_NAME), _text(prompt, "prompt", MAX_TEXT))
         created = MemoryPrompt(new_prompt_id(), name, layer, text, 1, operator, operator, now, now)
 
         def work(r: Repositories) -> MemoryPrompt:
@@ -71,7 +79,14 @@ class PromptBook:
             r.prompts.add(instance, created)
             return created
 
-        return await self._store.write(work)
+        return await self._store.write(audited(work, now, _told(instance, "prompt.create", created.prompt_id)))
+
+    async def _cleaned(self, instance: str, name: str, text: str) -> tuple[str, str]:
+        """Return name and text without secrets, by the rule of the instance: a prompt is sent to a model each time."""
+        if self._clean is None:
+            return name, text
+        name, text = await self._clean(Profile(instance, "", ""), [name, text])
+        return name, text
 
     async def get(self, instance: str, prompt_id: str) -> MemoryPrompt:
         """Return a prompt. Raises NotFound."""
@@ -111,7 +126,10 @@ class PromptBook:
             raise InvalidRequest("give name, prompt, or both", field="request")
         new_name = None if name is None else _text(name, "name", MAX_NAME)
         new_text = None if prompt is None else _text(prompt, "prompt", MAX_TEXT)
+        new_name, new_text = await self._cleaned(instance, new_name or "", new_text or "")
         now = self._clock.now()
+
+        who = actor()
 
         def work(r: Repositories) -> MemoryPrompt:
             old = _known(r, instance, prompt_id)
@@ -120,6 +138,7 @@ class PromptBook:
                 return old
             changed = replace(changed, version=old.version + 1, updated_by=operator, updated_at=now)
             r.prompts.replace(instance, changed)
+            r.audit.append(_told(instance, "prompt.update", prompt_id).entry(who, now))
             return changed
 
         return await self._store.write(work)
@@ -140,7 +159,7 @@ class PromptBook:
                 r.prompts.remove(instance, one)
             return DeletedPrompts(chosen, cleared)
 
-        return await self._store.write(work)
+        return await self._store.write(audited(work, now, _told(instance, "prompt.delete", *chosen)))
 
     async def apply(
         self,
@@ -164,7 +183,8 @@ class PromptBook:
                 raise InvalidRequest("PROMPT_LAYER_MISMATCH: the prompt is for another layer")
             return sum(_bind(r, PromptSetting(one, layer, prompt_id, operator, now)) for one in targets)
 
-        return await self._store.write(work)
+        bound = _told(instance, "prompt.apply", prompt_id, team=team, agents=agents)
+        return await self._store.write(audited(work, now, lambda changed: bound if changed else None))
 
     async def clear(
         self,
@@ -185,7 +205,8 @@ class PromptBook:
                 _unbind(r, setting, "explicit", operator, now)
             return len(bound)
 
-        return await self._store.write(work)
+        cleared = _told(instance, "prompt.clear", team=team, agents=agents)
+        return await self._store.write(audited(work, now, lambda changed: cleared if changed else None))
 
     async def settings(
         self, where: PromptFilter, *, limit: int = 20, offset: int = 0, newest_first: bool = True
@@ -207,6 +228,10 @@ class PromptBook:
         since, until = window(where.since, where.until, self._clock.now())
         narrowed = replace(where, since=since, until=until)
         return await self._store.read(lambda r: r.prompts.changes(narrowed, limit, offset, newest_first=newest_first))
+
+
+def _told(instance: str, action: str, *prompt_ids: str, team: str = "", agents: Sequence[str] = ()) -> Change:
+    return Change(instance, action, team, ids={"prompt": prompt_ids, "agent": agents})
 
 
 def _known(r: Repositories, instance: str, prompt_id: str) -> MemoryPrompt:

@@ -1,7 +1,7 @@
-"""The read path: three legs at once, one deadline, and what arrived is returned.
+"""The read path: all legs at once, one deadline, and what arrived is returned.
 
-Memories by search, the persona, the scene index. A leg that fails or is late costs itself and is named in `degraded`; it
-never costs the others, and it is never shown as "nothing there".
+Memories by search, the persona, the scene index, and the same of agents whose memory is borrowed. A leg that fails or is
+late costs itself and is named in `degraded`; it never costs the others, and it is never shown as "nothing there".
 """
 
 from __future__ import annotations
@@ -11,11 +11,23 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from memstrata.errors import MemstrataError
-from memstrata.recall.render import UNLIMITED, render_memories, render_profile
-from memstrata.records import PERSONA_PATH, Document, Found, MemoryRecord, ProfileScope, Recall, Scope
+from memstrata.recall.render import UNLIMITED, render_memories, render_profile, shown_documents, shown_memories
+from memstrata.records import (
+    PERSONA_PATH,
+    BorrowedMemory,
+    Document,
+    Found,
+    Lender,
+    MemoryRecord,
+    ProfileScope,
+    Recall,
+    Scope,
+    Shown,
+)
 from memstrata.search import MEMORIES, Finder
 from memstrata.settings import RecallSettings
 from memstrata.store.protocol import Store
@@ -35,11 +47,19 @@ Leg = Literal["memories", "persona", "scenes"]
 class Recaller:
     """Answers recalls from a store."""
 
-    def __init__(self, finder: Finder, store: Store, settings: RecallSettings, profile_scope: ProfileScope) -> None:
+    def __init__(
+        self,
+        finder: Finder,
+        store: Store,
+        settings: RecallSettings,
+        profile_scope: ProfileScope,
+        lenders: Callable[[Scope], Awaitable[tuple[Lender, ...]]] | None = None,
+    ) -> None:
         self._finder = finder
         self._store = store
         self._settings = settings
         self._profile_scope = profile_scope
+        self._lenders = lenders if settings.borrowed else None
         self.failures: Counter[str] = Counter()
 
     async def recall(
@@ -60,28 +80,51 @@ class Recaller:
         started = time.perf_counter()
         asked = strip_injected(well_formed(query))[:MAX_QUERY]
         seconds = self._settings.timeout_seconds if budget_ms is None else budget_ms / 1000
+        most = limit or self._settings.limit
         legs: dict[Leg, Callable[[], Awaitable[Any]]] = {
-            "memories": lambda: self._memories(scope, asked, limit or self._settings.limit, task_id, seconds),
+            "memories": lambda: self._memories(scope, asked, most, task_id, seconds),
             "persona": lambda: self._persona(scope),
             "scenes": lambda: self._scenes(scope),
         }
-        arrived, degraded = await self._gather({leg: legs[leg]() for leg in legs if leg in include}, seconds)
+        wanted: dict[str, Awaitable[Any]] = {leg: legs[leg]() for leg in legs if leg in include}
+        if self._lenders is not None and include:
+            wanted["borrowed"] = self._borrowed(self._lenders, scope, asked, most, task_id, seconds, include)
+        arrived, degraded = await self._gather(wanted, seconds)
         found: Found[MemoryRecord] = arrived.get("memories") or Found(())
         persona: Document | None = arrived.get("persona")
         scenes: tuple[Document, ...] = arrived.get("scenes") or ()
         tokens = (self._settings.max_tokens if max_tokens is None else max_tokens) or UNLIMITED
-        memories = render_memories(found.hits, self._settings, tokens)
+        borrowed: tuple[BorrowedMemory, ...]
+        borrowed, less = arrived.get("borrowed") or ((), ())
+        memories = [render_memories(found.hits, self._settings, tokens)]
+        tokens -= count_tokens(memories[0])
+        profiles = [render_profile(persona, scenes, self._settings, tokens)]
+        tokens -= count_tokens(profiles[0])
+        shown = [*shown_memories(memories[0], found.hits)]
+        read: list[tuple[Lender | None, Document]] = [
+            (None, document) for document in shown_documents(profiles[0], persona, scenes)
+        ]
+        for one in borrowed:
+            name = one.lender.name or one.lender.agent
+            memories.append(render_memories(one.hits, self._settings, tokens, lender=name))
+            tokens -= count_tokens(f"{memories[-1]}\n\n")
+            profiles.append(render_profile(one.persona, one.scenes, self._settings, tokens, lender=name))
+            tokens -= count_tokens(f"{profiles[-1]}\n\n")
+            shown += shown_memories(memories[-1], one.hits)
+            read += [(one.lender, document) for document in shown_documents(profiles[-1], one.persona, one.scenes)]
         return Recall(
             hits=found.hits,
             persona=persona,
             scenes=scenes,
-            prepend_context=memories,
-            append_system_context=render_profile(persona, scenes, self._settings, tokens - count_tokens(memories)),
-            degraded=(*degraded, *found.degraded),
+            prepend_context="\n\n".join(filter(None, memories)),
+            append_system_context="\n\n".join(filter(None, profiles)),
+            degraded=tuple(dict.fromkeys((*degraded, *found.degraded, *less))),
             elapsed_ms=(time.perf_counter() - started) * 1000,
+            borrowed=borrowed,
+            shown=Shown(tuple(shown), tuple(read)),
         )
 
-    async def _gather(self, legs: Mapping[Leg, Awaitable[Any]], seconds: float) -> tuple[dict[Leg, Any], list[str]]:
+    async def _gather(self, legs: Mapping[str, Awaitable[Any]], seconds: float) -> tuple[dict[str, Any], list[str]]:
         tasks = {leg: asyncio.ensure_future(work) for leg, work in legs.items()}
         try:
             if tasks:
@@ -89,7 +132,7 @@ class Recaller:
         finally:
             for task in tasks.values():
                 task.cancel()
-        arrived: dict[Leg, Any] = {}
+        arrived: dict[str, Any] = {}
         degraded: list[str] = []
         for leg, task in tasks.items():
             if not task.done() or task.cancelled():
@@ -103,7 +146,7 @@ class Recaller:
                 arrived[leg] = task.result()
         return arrived, degraded
 
-    def _missing(self, leg: Leg, reason: str) -> str:
+    def _missing(self, leg: str, reason: str) -> str:
         self.failures[leg] += 1
         return f"{leg}: {reason}"
 
@@ -121,3 +164,31 @@ class Recaller:
     async def _scenes(self, scope: Scope) -> tuple[Document, ...]:
         profile = scope.profile(self._profile_scope)
         return await self._store.read(lambda r: r.profiles.documents(profile, "scene"))
+
+    async def _borrowed(
+        self,
+        lenders: Callable[[Scope], Awaitable[tuple[Lender, ...]]],
+        scope: Scope,
+        query: str,
+        limit: int,
+        task_id: str | None,
+        seconds: float,
+        include: Collection[Leg],
+    ) -> tuple[tuple[BorrowedMemory, ...], tuple[str, ...]]:
+        """Return what the lenders' memories have, and what was left out of the search in them.
+
+        Of the same user, and only what is asked of the agent's own memory.
+        """
+        found: list[BorrowedMemory] = []
+        less: list[str] = []
+        for lender in await lenders(scope):
+            theirs = replace(scope, team=lender.team, agent=lender.agent)
+            hits: Found[MemoryRecord] = Found(())
+            if "memories" in include:
+                hits = await self._memories(theirs, query, limit, task_id, seconds)
+            less += hits.degraded
+            persona = await self._persona(theirs) if "persona" in include else None
+            scenes = await self._scenes(theirs) if "scenes" in include else ()
+            if hits.hits or persona or scenes:
+                found.append(BorrowedMemory(lender, hits.hits, persona, scenes))
+        return tuple(found), tuple(less)

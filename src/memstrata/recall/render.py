@@ -21,25 +21,29 @@ from memstrata.text.language import main_language
 from memstrata.text.markers import escape, wrap
 from memstrata.text.tokens import count_tokens
 
-__all__ = ["UNLIMITED", "render_memories", "render_profile"]
+__all__ = ["UNLIMITED", "render_memories", "render_profile", "shown_documents", "shown_memories"]
 
 UNLIMITED = 2**53  # tokens
 _LEAST_USEFUL = 40  # a memory cut shorter than this says nothing
 _LEAST_TOKENS = 10  # likewise, beside the note that stands where it was cut
+_LONGEST_NAME = 80  # of an agent
 _DAY_ENDS = ("T00:00:00.000Z", "T23:59:59.999Z")
 
 
-def render_memories(hits: Sequence[Hit[MemoryRecord]], settings: RecallSettings, tokens: int = UNLIMITED) -> str:
+def render_memories(
+    hits: Sequence[Hit[MemoryRecord]], settings: RecallSettings, tokens: int = UNLIMITED, *, lender: str = ""
+) -> str:
     """Return the dynamic block, at most `tokens` long; instructions first, because they rule the answer.
 
     It ends before the first memory that has no room, so what is shown is what ranks first. Empty where none has.
+    `lender` is the name of the agent whose memories they are, if they are borrowed.
     """
-    words = words_for(main_language(hit.item.content for hit in hits))
+    words = _words([hit.item.content for hit in hits], lender)
     lines: list[str] = []
     characters = settings.max_characters
     per_memory = settings.max_tokens_per_memory or UNLIMITED
     left = tokens - count_tokens(wrap("relevant-memories", words.memories_intro))
-    for hit in sorted(hits, key=lambda hit: hit.item.type != "instruction"):
+    for hit in _in_order(hits):
         allowed = min(characters, settings.max_characters_per_memory)
         if allowed < _LEAST_USEFUL:
             break
@@ -56,14 +60,19 @@ def render_memories(hits: Sequence[Hit[MemoryRecord]], settings: RecallSettings,
 
 
 def render_profile(
-    persona: Document | None, scenes: Sequence[Document], settings: RecallSettings, tokens: int = UNLIMITED
+    persona: Document | None,
+    scenes: Sequence[Document],
+    settings: RecallSettings,
+    tokens: int = UNLIMITED,
+    *,
+    lender: str = "",
 ) -> str:
     """Return the stable block, at most `tokens` long. Empty when nothing is known, so that nothing is injected.
 
-    Scenes that have no room are not named; one that is named is named whole, or its path could not be read.
+    Scenes that have no room are not named; one that is named is named whole, or its path could not be read. Of a
+    `lender`, an agent whose memory is borrowed, there is no guide: the tools do not reach it.
     """
-    texts = [persona.body] if persona else [scene.summary for scene in scenes]
-    words = words_for(main_language(texts))
+    words = _words([persona.body] if persona else [scene.summary for scene in scenes], lender)
     index = [_scene_line(scene, words.heat) for scene in scenes[: settings.max_scenes]]
     blocks: list[str] = []
     left = tokens
@@ -74,9 +83,30 @@ def render_profile(
         blocks.append(block)
         left -= count_tokens(f"{block}\n\n")
     guide = wrap("memory-tools-guide", words.guide)
-    if blocks and count_tokens(guide) <= left:
+    if blocks and not lender and count_tokens(guide) <= left:
         blocks.append(guide)
     return "\n\n".join(blocks)
+
+
+def shown_memories(block: str, hits: Sequence[Hit[MemoryRecord]]) -> tuple[MemoryRecord, ...]:
+    """Return the memories that stand in a dynamic block made of these: one on each line but the frame's."""
+    return tuple(hit.item for hit in _in_order(hits)[: block.count("\n- [")])
+
+
+def shown_documents(block: str, persona: Document | None, scenes: Sequence[Document]) -> tuple[Document, ...]:
+    """Return the portrait and the scenes that stand in a stable block made of these."""
+    _, _, rest = block.partition("<scene-navigation ")
+    named = rest.partition("</scene-navigation>")[0].count("\n- ")
+    return (*([persona] if persona and "<user-persona " in block else []), *scenes[:named])
+
+
+def _in_order(hits: Sequence[Hit[MemoryRecord]]) -> list[Hit[MemoryRecord]]:
+    return sorted(hits, key=lambda hit: hit.item.type != "instruction")
+
+
+def _words(texts: Sequence[str], lender: str) -> Words:
+    words = words_for(main_language(texts))
+    return words.of(cut(_one_line(lender), _LONGEST_NAME, "…")) if lender else words
 
 
 def _persona_block(persona: Document | None, words: Words, characters: int, tokens: int) -> str:

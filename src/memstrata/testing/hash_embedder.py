@@ -20,7 +20,7 @@ class HashEmbedder:
     """Implements `memstrata.vectors.protocol.Embedder`: each word has a direction made of its hash, a text is their sum.
 
     `calls` are the texts of each call with their kind. Texts named in `refuses` get no vector. While `failing` is set to an
-    error, every call raises it.
+    error, every call raises it. `resumed` is how often it was told to ask again.
     """
 
     def __init__(self, dimensions: int = 64, *, name: str = "", refuses: Sequence[str] = ()) -> None:
@@ -30,6 +30,7 @@ class HashEmbedder:
         self.calls: list[tuple[Kind, tuple[str, ...]]] = []
         self.failing: Exception | None = None
         self.closed = False
+        self.resumed = 0
 
     @property
     def name(self) -> str:
@@ -53,6 +54,12 @@ class HashEmbedder:
             if self.failing
             else ComponentHealth("ok", details=about)
         )
+
+    def forget(self) -> None:
+        """Nothing is kept but `calls`."""
+
+    def resume(self) -> None:
+        self.resumed += 1
 
     async def close(self) -> None:
         self.closed = True

@@ -9,7 +9,15 @@ import pytest
 
 from memstrata.errors import InvalidRequest
 from memstrata.evals.dataset import Corpus, Dataset, Question, Unit
-from memstrata.evals.layered import REACHES, Reached, injected_ids, layered_scores, not_distilled
+from memstrata.evals.layered import (
+    REACHES,
+    Reached,
+    injected_ids,
+    layered_scores,
+    measure_layers,
+    named_scenes,
+    not_distilled,
+)
 from memstrata.evals.measure import first_corpora, measure_layered
 from memstrata.evals.report import layered_table
 from memstrata.evals.workspace import opened
@@ -63,6 +71,25 @@ async def test_memories_that_the_budget_left_out_are_not_injected() -> None:
         recall = await workspace.memory.recall(shelf.scope, "Lisbon live sister Ines called allergic peanuts")
     assert len(recall.hits) > 1
     assert injected_ids(recall) == (recall.hits[0].item.memory_id,)
+
+
+async def test_scenes_and_a_persona_that_the_budget_left_out_are_not_injected() -> None:
+    async with opened(Settings(), distills=True) as workspace:
+        await workspace.store([CORPUS], lambda units: None)
+        shelf = workspace.shelves["c"]
+        await workspace.memory.flush(shelf.scope)
+        whole = await workspace.memory.recall(shelf.scope, "where do I live")
+        tight = await workspace.memory.recall(shelf.scope, "where do I live", max_tokens=1)
+    assert whole.scenes
+    assert named_scenes(whole) == tuple(scene.path for scene in whole.scenes)
+    assert tight.scenes == whole.scenes
+    assert named_scenes(tight) == ()
+    measured = await measure_layers(ask("can you cook satay sauce", "u3"), with_tokens(1))
+    assert measured.reached[0].context == dict.fromkeys(REACHES, ())
+
+
+def with_tokens(most: int) -> Settings:
+    return replace(Settings(), recall=RecallSettings(max_tokens=most))
 
 
 def test_what_was_not_distilled_is_told_with_its_reason() -> None:

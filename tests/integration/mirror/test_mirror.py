@@ -21,7 +21,14 @@ from memstrata.testing import EchoDistiller, FakeClock
 Open = Callable[..., AbstractAsyncContextManager[Memory]]
 Eventually = Callable[..., Awaitable[None]]
 DAY = "2026-01-05"  # of the fake clock
-OWN_FILES = {"memstrata.db", "memstrata.db-wal", "memstrata.db-shm", "memstrata.lock", "memstrata.owner.json"}
+OWN_FILES = {
+    "memstrata.db",
+    "memstrata.db-wal",
+    "memstrata.db-shm",
+    "memstrata.lock",
+    "memstrata.owner.json",
+    "audit.head",
+}
 
 
 def said(text: str, **given: Any) -> list[MessageInput]:

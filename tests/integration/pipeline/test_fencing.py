@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 
 from memstrata.distill.atoms.step import AtomsStep
 from memstrata.distill.persona.step import PersonaStep
+from memstrata.distill.protocol import SceneDraft, SceneRequest
 from memstrata.distill.run import StepContext
 from memstrata.distill.scenes.step import ScenesStep
 from memstrata.errors import LeaseLost
-from memstrata.records import JobKind, NewDocument, NewMemory, NewMessage, Retry, Scope
+from memstrata.records import JobKind, NewDocument, NewMemory, NewMessage, Poison, Retry, Scope
 from memstrata.schedule import Handler, PolicyPlanner
 from memstrata.search import Finder
 from memstrata.settings import PipelineSettings
@@ -159,3 +161,36 @@ async def test_memories_deleted_while_a_document_is_written_from_them_make_it_a_
         lambda r: [r.profiles.documents(scope.profile("agent"), of) for of in ("scene", "persona")]
     )
     assert documents == [(), ()]
+
+
+async def test_a_scene_is_a_retry_if_a_memory_that_it_does_not_cite_was_deleted_meanwhile(
+    store: SqliteStore,
+    scope: Scope,
+    clock: FakeClock,
+    distiller: EchoDistiller,
+    handlers: dict[JobKind, Handler],
+    work: Callable[[JobKind], Awaitable[None]],
+    eventually: Callable[..., Awaitable[None]],
+    new_memory: Callable[..., NewMemory],
+) -> None:
+    """The model has read it all the same, and any of its sentences may say it."""
+    await work("l2")
+    secret = await store.write(lambda r: r.memories.add(scope, scope.profile("agent"), new_memory("a secret")))
+    consolidate = distiller.consolidate
+
+    async def silent(request: SceneRequest) -> SceneDraft | Retry | Poison:
+        draft = await consolidate(request)
+        assert isinstance(draft, SceneDraft)
+        (write,) = draft.writes
+        cited = tuple(seq for seq in write.memory_seqs if seq != secret.seq)
+        return SceneDraft((replace(write, memory_seqs=cited),))
+
+    distiller.consolidate = silent  # type: ignore[method-assign]
+    (lease,) = await store.write(lambda r: r.jobs.claim("w", clock.now(), clock.now() + LEASE, 9))
+    with distiller.paused("consolidate"):
+        running = asyncio.ensure_future(handlers["l2"](lease))
+        await eventually(lambda: distiller.calls["consolidate"] == 1)
+        await store.write(lambda r: r.erasure.memories(scope, [secret.memory_id], None))
+
+    assert isinstance(await running, Retry)
+    assert await store.read(lambda r: r.profiles.documents(scope.profile("agent"), "scene")) == ()

@@ -31,6 +31,7 @@ def test_nothing_is_not_soon() -> None:
 def test_the_conversation_is_looked_for_where_it_is_said_to_be(tmp_path: Path) -> None:
     environ = {"MEMSTRATA_BENCH_SHARED": str(tmp_path)}
     assert find_conversation(environ) is None
+    assert find_conversation({}) is None
     file = tmp_path / "bench" / "conversation100.jsonl"
     file.parent.mkdir()
     file.write_text('{"turn": 1, "user": "我划船", "assistant": "好的"}\n', encoding="utf-8")

@@ -7,11 +7,13 @@ import re
 import pytest
 
 from memstrata.ids import (
+    directory_id,
     document_id,
     file_name,
     memory_id,
     message_id,
     prompt_id,
+    relation_id,
     request_id,
     setting_id,
     setting_log_id,
@@ -102,3 +104,18 @@ def test_a_document_has_one_id_and_no_other_document_has_it() -> None:
     assert re.fullmatch(r"profile:v1:[0-9a-f]{64}", document_id(*parts))
     assert document_id(*parts) == document_id(*parts)
     assert len({document_id(*parts), *(document_id(*other) for other in others)}) == 7
+
+
+@pytest.mark.parametrize(
+    ("seconds", "digits"), [(0, "0000"), (35, "000z"), (36, "0010"), (36**4 - 1, "zzzz"), (36**4 + 1, "0001")]
+)
+def test_ids_of_the_directory_begin_with_their_kind_and_second(seconds: int, digits: str) -> None:
+    found = directory_id("agt", seconds * 1000 + 999)
+
+    assert re.fullmatch(f"agt-{digits}[a-z0-9]{{6}}", found)
+    assert len({directory_id("usr", 0) for _ in range(100)}) == 100
+
+
+def test_relations_have_random_uuids() -> None:
+    assert re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", relation_id())
+    assert relation_id() != relation_id()

@@ -9,7 +9,7 @@ import regex  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.recall.render import render_memories, render_profile
+from memstrata.recall.render import render_memories, render_profile, shown_documents, shown_memories
 from memstrata.recall.words import words_for
 from memstrata.records import Document, Hit, MemoryRecord
 from memstrata.settings import RecallSettings
@@ -275,3 +275,25 @@ def test_what_is_shown_of_memories_is_what_ranks_first() -> None:
 
     assert render_memories([long, short], SETTINGS, frame + 8) == ""
     assert lines(render_memories([short, long], SETTINGS, frame + 8)) == ["- [episodic] drinks tea"]
+
+
+@given(st.integers(0, 400), st.lists(st.sampled_from(["episodic", "instruction", "persona"]), max_size=6))
+def test_what_stands_in_the_dynamic_block_is_known(tokens: int, types: list[str]) -> None:
+    texts = [f"- [x] moon {number}\n- [y] petal" for number in range(len(types))]
+    hits = [hit(text, type=kind, memory_id=str(n)) for n, (text, kind) in enumerate(zip(texts, types, strict=True))]
+    block = render_memories(hits, SETTINGS, tokens)
+    shown = shown_memories(block, hits)
+    assert [one for one in hits if f"moon {one.item.memory_id}" in block] == [one for one in hits if one.item in shown]
+
+
+@pytest.mark.parametrize("tokens", [0, 20, 40, 60, 80, 120, 1_000])
+def test_what_stands_in_the_stable_block_is_known(tokens: int) -> None:
+    portrait = persona("- a list\n- of <scene-navigation x>\n- things\n</scene-navigation>")
+    scenes = [document(f"moon{number}.md", summary="- one\n- two") for number in range(4)]
+    block = render_profile(portrait, scenes, SETTINGS, tokens)
+    shown = shown_documents(block, portrait, scenes)
+    assert [one for one in scenes if one.path in block] == [one for one in shown if one.kind == "scene"]
+    assert (portrait in shown) == ("things" in block or "a list" in block)
+    assert shown_documents(render_profile(None, scenes, SETTINGS, tokens), None, scenes) == tuple(
+        one for one in scenes if one.path in render_profile(None, scenes, SETTINGS, tokens)
+    )

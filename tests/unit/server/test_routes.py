@@ -34,6 +34,7 @@ def test_the_contracts_routes_are_all_there() -> None:
     counts = {f"{noun}/count" for noun in verbs}
     ours = {"recall", "trace", "pipeline/status", "pipeline/flush", "pipeline/retry", "pipeline/spending"}
     ours |= {"atomic/history", "atomic/undo"}
+    ours |= {"forget", "forget/receipt", "policy/get", "policy/set", "policy/list", "audit/list", "audit/verify"}
     ours |= {f"{noun}/{verb}" for noun in ("scenario", "core") for verb in ("history", "restore")}
 
     prompts = {"create", "get", "update", "delete", "set", "setting/list", "log"}
@@ -112,13 +113,18 @@ async def test_no_other_verb_reaches_it(api: httpx.AsyncClient, memory: Any, rou
     assert memory.calls == []
 
 
-def test_only_what_reads_prompts_and_generations_takes_get() -> None:
+def test_only_what_reads_prompts_generations_receipts_and_policies_takes_get() -> None:
     assert {route.path for route in ROUTES if route.takes_get} == {
         "/v3/memory-prompt/get",
         "/v3/memory-prompt/setting/list",
         "/v3/memory-prompt/log",
         "/v3/memory-generation-log/list",
         "/v3/memory-generation-log/get",
+        "/v3/forget/receipt",
+        "/v3/policy/get",
+        "/v3/policy/list",
+        "/v3/audit/list",
+        "/v3/audit/verify",
     }
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from memstrata.clock import Instant
 from memstrata.distill.atoms.apply import Applied, apply_decisions
 from memstrata.distill.atoms.candidates import Likeness, near_to
 from memstrata.distill.gate import worth_reading
 from memstrata.distill.protocol import Decision, Decisions, Extraction, MessageBatch, ResolveRequest
-from memstrata.distill.run import StepContext, log_rejected
+from memstrata.distill.run import StepContext, log_rejected, record_run
 from memstrata.distill.validate import ABSOLUTE, Rejected, valid_draft, valid_drafts
 from memstrata.errors import LeaseLost
 from memstrata.records import (
@@ -68,7 +69,14 @@ class AtomsStep:
         self._context = context
 
     async def __call__(self, lease: Lease) -> Retry | Poison | None:
-        """Distill the next batch of the lease's session."""
+        """Distill the next batch of the lease's session; anew if messages are deleted while they are read."""
+        for _ in range(_TRIES):
+            outcome = await self._distilled(lease)
+            if outcome != "gone":
+                return outcome
+        return Retry("messages kept being deleted while they were read")
+
+    async def _distilled(self, lease: Lease) -> Retry | Poison | Literal["gone"] | None:
         target = lease.target
         assert isinstance(target, SessionTarget)
         context = self._context
@@ -86,8 +94,8 @@ class AtomsStep:
         extraction = replace(extraction, provenance=sum(tries[1:], tries[0]))
         if isinstance(extraction, Divisible):
             refused = extraction
-            await context.store.write(lambda r: self._park(r, lease, target, snapshot, refused, started))
-            return None
+            parked = await context.store.write(lambda r: self._park(r, lease, target, snapshot, refused, started))
+            return None if parked else "gone"
         if not isinstance(extraction, Extraction):
             return extraction
         batch = self._batch(target, snapshot)
@@ -101,8 +109,11 @@ class AtomsStep:
             if not isinstance(decided, _Decided):
                 return replace(decided, provenance=made + decided.provenance)
             made += decided.decisions.provenance
-            if await self._try_to_commit(lease, target, snapshot, decided, extraction.scene_name, made, started):
-                return None
+            committed = await self._try_to_commit(
+                lease, target, snapshot, decided, extraction.scene_name, made, started
+            )
+            if committed != "changed":
+                return None if committed == "done" else "gone"
         return Retry("other sessions kept changing the memories that this one was compared with", provenance=made)
 
     async def _extract(self, target: SessionTarget, snapshot: _Snapshot) -> Extraction | Retry | Poison:
@@ -161,18 +172,25 @@ class AtomsStep:
         scene_name: str,
         made: Provenance,
         started: Instant,
-    ) -> bool:
-        """Commit, unless a memory of a slot in question appeared since the candidates were read."""
+    ) -> Literal["done", "changed", "gone"]:
+        """Commit, unless the memories that were compared changed: one of a slot in question came, or one was deleted.
 
-        def work(r: Repositories) -> bool:
-            if any(
+        Nor if a message was deleted that the distiller has read (invariant 10): any of its drafts may quote it.
+        """
+        profile = target.scope.profile(self._context.profile_scope)
+
+        def work(r: Repositories) -> Literal["done", "changed", "gone"]:
+            r.jobs.hold(lease)
+            if not _all_there(r, target, snapshot):
+                return "gone"
+            if decided.shown - r.profiles.known(profile, decided.shown) or any(
                 row.seq not in decided.shown
                 for decision in decided.decisions.items
                 for row in r.memories.by_slot(target.scope, decision.draft.slot)
             ):
-                return False
+                return "changed"
             self._commit(r, lease, target, snapshot, decided.decisions, scene_name, made, started)
-            return True
+            return "done"
 
         return await self._context.store.write(work)
 
@@ -205,7 +223,7 @@ class AtomsStep:
         r.conversations.unpark(target, seqs)
         if context.distiller.origin == "rules":
             r.conversations.distilled_by_rules(target, seqs[0])
-        r.jobs.record(target, self._run(snapshot, applied, made, started, now))
+        record_run(r, target, self._run(snapshot, applied, made, started, now))
         self._plan_next(r, lease, target, snapshot, now)
         state = r.profiles.state(profile)
         due = context.planner.next_l2(state, now) if state else None
@@ -220,9 +238,11 @@ class AtomsStep:
         snapshot: _Snapshot,
         refused: Divisible,
         started: Instant,
-    ) -> None:
-        """Put the one message of the snapshot aside and let the session go on."""
+    ) -> bool:
+        """Put the one message of the snapshot aside and let the session go on; False if it was deleted meanwhile."""
         now = self._hold(r, lease, target, snapshot)
+        if not _all_there(r, target, snapshot):
+            return False
         (message,) = snapshot.messages
         r.conversations.park(target, message.seq, refused.reason, now)
         r.conversations.advance(target, message.seq, snapshot.progress.warmup, snapshot.progress.scene_name)
@@ -234,6 +254,7 @@ class AtomsStep:
             ),
         )
         self._plan_next(r, lease, target, snapshot, now)
+        return True
 
     def _hold(self, r: Repositories, lease: Lease, target: SessionTarget, snapshot: _Snapshot) -> Instant:
         """Prove that the job is still ours and the session where we found it."""
@@ -264,6 +285,11 @@ class AtomsStep:
         return RunRecord(
             "l1", outcome, first, last, applied.written, applied.retired, origin, started, now, "", made, applied.outputs
         )  # fmt: skip
+
+
+def _all_there(r: Repositories, target: SessionTarget, snapshot: _Snapshot) -> bool:
+    read = {message.seq for message in (*snapshot.background, *snapshot.messages)}
+    return len(r.conversations.by_seq(target.scope, read)) == len(read)
 
 
 def _only_shown(decisions: Decisions, shown: frozenset[int]) -> Decisions:

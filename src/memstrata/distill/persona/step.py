@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from memstrata.clock import Instant
 from memstrata.distill.protocol import PersonaDraft, PersonaRequest, SceneView
-from memstrata.distill.run import StepContext
+from memstrata.distill.run import StepContext, record_run
 from memstrata.distill.scenes.step import scene_views
 from memstrata.distill.validate import Rejected, valid_persona
 from memstrata.records import (
@@ -103,8 +103,11 @@ class PersonaStep:
         state = snapshot.state
         assert state is not None
         r.jobs.hold(lease)
-        deleted = set(draft.memory_seqs) - r.profiles.known(profile, draft.memory_seqs)
-        if deleted or r.profiles.document(profile, "persona", PERSONA_PATH) != state.persona:
+        shown = {memory.seq for view in snapshot.scenes for memory in view.memories}.union(draft.memory_seqs)
+        if (
+            shown - r.profiles.known(profile, shown)
+            or r.profiles.document(profile, "persona", PERSONA_PATH) != state.persona
+        ):
             return False
         now = context.clock.now()
         origin = context.distiller.origin
@@ -117,7 +120,7 @@ class PersonaStep:
             "l3", "items" if output else "nothing", 0, state.last_document, int(output is not None), 0, origin, started,
             now, "", draft.provenance, (output,) if output else (),
         )  # fmt: skip
-        r.jobs.record(target, outcome)
+        record_run(r, target, outcome)
         _end(r, lease)
         return True
 

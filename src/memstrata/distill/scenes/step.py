@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from memstrata.clock import Instant
 from memstrata.distill.protocol import SceneDraft, SceneRequest, SceneView, SceneWrite
-from memstrata.distill.run import StepContext, log_rejected
+from memstrata.distill.run import StepContext, log_rejected, record_run
 from memstrata.distill.scenes.names import scene_file_name
 from memstrata.distill.validate import Rejected, valid_scene
 from memstrata.records import (
@@ -103,7 +103,9 @@ class ScenesStep:
         """Store the checked draft; False, and nothing is stored, if what it was made from is no longer there."""
         context, profile = self._context, target.profile
         r.jobs.hold(lease)
-        shown = {seq for write in writes for seq in write.memory_seqs}
+        # All that the model has seen: a sentence may come from a memory that its scene does not cite.
+        shown = {memory.seq for memory in snapshot.memories}
+        shown |= {memory.seq for view in snapshot.scenes for memory in view.memories}
         live = {view.document.path: view.document for view in snapshot.scenes}
         edited = set(live.values()) != set(r.profiles.documents(profile, "scene"))
         if edited or shown - r.profiles.known(profile, shown):
@@ -135,7 +137,7 @@ class ScenesStep:
             "l2", "items", seen[0], seen[-1], len(writes), retired, context.distiller.origin, started, now, "",
             draft.provenance, tuple(outputs),
         )  # fmt: skip
-        r.jobs.record(target, outcome)
+        record_run(r, target, outcome)
         self._end(r, lease, profile)
         return True
 

@@ -296,3 +296,21 @@ async def test_an_import_keeps_the_secrets_of_whom_a_policy_lets_keep_them(
         said = [[m.content for m in (await copy.messages(who)).items] for who in (scope, max_)]
 
     assert said == [[TELLING], [CLEAN]]
+
+
+async def test_keys_do_not_come_without_their_users(open_memory: OpenMemory, elsewhere: OpenMemory) -> None:
+    """There is one administrator; the key of another would open for whoever is given the id one day."""
+    async with open_memory(enabled=False) as memory:
+        admin = await memory.directory.bootstrap.init_admin("default", username="old")
+        await memory.directory.people.create("default", admin.user, username="lin")
+        export = await exported(memory)
+    async with elsewhere(enabled=False) as copy:
+        await copy.directory.bootstrap.init_admin("default", username="new")
+        foreseen = await copy.archives.import_lines(chunks(export), "default", dry_run=True)
+        done = await copy.archives.import_lines(chunks(export), "default")
+        opened = await copy.directory.people.verify("default", admin.key)
+
+    assert foreseen.counts == done.counts
+    assert done.counts["user"] == {"conflict": 1, "added": 1}
+    assert done.counts["user_key"] == {"conflict": 1, "added": 1}
+    assert opened is None

@@ -49,12 +49,13 @@ class Renumbering:
 
 
 class Numbers:
-    """Of all tables whose rows others refer to."""
+    """Of all tables whose rows others refer to. `refused` are users of the file who are not the users here."""
 
     def __init__(self) -> None:
         self.messages = Renumbering()
         self.memories = Renumbering()
         self.documents = Renumbering()
+        self.refused: set[str] = set()
 
     def mark(self) -> tuple[int, int, int]:
         """Return where they are, for `rewind`."""

@@ -96,10 +96,16 @@ class ArchiveWriter:
             case RunLine():
                 return self._runs.run(line, instance, numbers, dry=dry)
             case _:
-                return self._row(TABLES[type(line)], line, instance, dry=dry)
+                return self._row(TABLES[type(line)], line, instance, numbers, dry=dry)
 
-    def _row(self, table: Table, line: TableLine, instance: str, *, dry: bool) -> Written:
+    def _row(self, table: Table, line: TableLine, instance: str, numbers: Numbers, *, dry: bool) -> Written:
         values = dict(zip(table.columns, msgspec.structs.astuple(line), strict=True))
+        written = self._added(table, values, instance, numbers, dry=dry)
+        if table.name == "users" and written.outcome == "conflict":
+            numbers.refused.add(values["user_id"])
+        return written
+
+    def _added(self, table: Table, values: dict[str, Any], instance: str, numbers: Numbers, *, dry: bool) -> Written:
         found = self._find(table, table.key, instance, values)
         if found is not None:
             here = dict(zip(("instance", *table.columns), found, strict=True))
@@ -111,11 +117,15 @@ class ArchiveWriter:
                 return conflict(f"{', '.join(rival)} is taken")
         if table.name == "users" and values["user_type"] == "system_admin" and query(self._db, _ADMIN, (instance,)):
             return conflict("the instance has an administrator")
-        if table.name == "user_keys" and not query(self._db, _USER, (instance, values["user_id"])):
-            return conflict("its user is not here")  # or it would open for whoever is given that id one day
+        if table.name == "user_keys" and self._is_nobodys(values["user_id"], instance, numbers, dry=dry):
+            return conflict("its user did not come")
         if not dry:
             self._db.execute(table.insert, (instance, *values.values()))
         return ADDED
+
+    def _is_nobodys(self, user_id: str, instance: str, numbers: Numbers, *, dry: bool) -> bool:
+        """Whose key would open for somebody else, now or once that id is given to someone. A dry run adds no users."""
+        return user_id in numbers.refused or not (dry or query(self._db, _USER, (instance, user_id)))
 
     def _find(
         self, table: Table, columns: tuple[str, ...], instance: str, values: dict[str, Any]

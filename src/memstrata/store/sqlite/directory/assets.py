@@ -313,7 +313,9 @@ def _narrowed(where: AssetFilter) -> tuple[list[str], dict[str, Any]]:
         clauses.append("a.asset_type NOT IN (SELECT value FROM json_each(:hidden))")
         values["hidden"] = json.dumps(where.hidden_types)
     if where.usable:
-        clauses.append(f"a.status NOT IN ('deprecated', 'failed') AND {_AVAILABLE}")
+        clauses.append("a.status NOT IN ('deprecated', 'failed')")
+        if where.viewer is None:  # else the rules look at the rest
+            clauses.append(_AVAILABLE)
     return clauses, values
 
 

@@ -37,6 +37,8 @@ class MadeUpEmbedder:
         self._topics = fixed.standard_normal((_TOPICS, _LATENT), dtype=np.float32)
         self._spread = fixed.standard_normal((_LATENT, _DIMENSIONS), dtype=np.float32) / np.float32(_LATENT**0.5)
         self._known = {text: number for number, one in enumerate(gold()) for text in (one.fact, one.question)}
+        questions = [one.question for one in gold()]
+        self._asked = dict(zip(questions, self.rows(questions), strict=True))  # made once: a search is timed without it
 
     @property
     def name(self) -> str:
@@ -47,7 +49,8 @@ class MadeUpEmbedder:
         return _DIMENSIONS
 
     async def embed(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
-        return Vectors(self.rows(texts))
+        asked = self._asked.get(texts[0]) if len(texts) == 1 else None
+        return Vectors(self.rows(texts) if asked is None else asked[None])
 
     def rows(self, texts: Sequence[str]) -> Matrix:
         """Return the vectors, float32, (texts, 384), each of length 1."""

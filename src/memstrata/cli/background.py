@@ -56,7 +56,7 @@ def start_server(folder: Path, port: int, config: Path | None) -> str:
 
     Raises Misconfigured or NotStarted with its reason if it ends, Unavailable if it takes too long.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(0o700, parents=True, exist_ok=True)
     log = folder / LOG_NAME
     with log.open("ab") as output:
         server = _detached(_serve_command(folder, port, config), output)

@@ -131,6 +131,15 @@ async def test_a_folder_without_write_permission_is_refused(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
+async def test_a_new_folder_is_for_its_owner_alone_and_one_that_was_there_stays_as_it_is(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir(0o750)
+    for folder in (tmp_path / "new", there):
+        await (await SqliteStore.open(folder)).close()
+
+    assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("new", "there")] == [0o700, 0o750]
+
+
 async def test_a_file_where_the_folder_should_be_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("in the way")

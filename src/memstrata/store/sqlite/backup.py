@@ -107,7 +107,7 @@ def restore(file: Path, folder: Path, *, force: bool, moved_aside: Path) -> Back
     Raises InvalidRequest for what is no whole backup, Conflict, Misconfigured if a newer program wrote it or the folder is
     in use, OSError.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(0o700, parents=True, exist_ok=True)
     lock = FileLock(folder / LOCK_NAME, thread_local=False)
     try:
         lock.acquire(timeout=0.3)
@@ -123,7 +123,7 @@ def restore(file: Path, folder: Path, *, force: bool, moved_aside: Path) -> Back
                 _unpack(data, manifest, database, file)
             _check(database, manifest, file)
             if present:
-                moved_aside.mkdir(parents=True)
+                moved_aside.mkdir(0o700, parents=True)
                 for path in present:
                     shutil.move(path, moved_aside / path.name)
             database.replace(folder / DATABASE_NAME)

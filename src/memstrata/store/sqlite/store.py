@@ -209,7 +209,7 @@ class SqliteStore:
 
     def _start(self) -> None:
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(0o700, parents=True, exist_ok=True)  # a new one is for its owner alone
             self._lock.acquire(timeout=0.3)  # who asks for the owner holds it for an instant
         except Timeout:
             owner = _read_owner(self.folder)

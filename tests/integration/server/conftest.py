@@ -21,19 +21,23 @@ Start = Callable[..., AbstractAsyncContextManager[str]]
 def start(tmp_path: Path) -> Start:
     """Return a way to run a server on the test's own data: `async with start(api_key="k") as url`.
 
-    Keywords are of ServerSettings; `embedding` and `recall` take the place of the usual sections.
+    Keywords are of ServerSettings; `embedding`, `recall` and `pipeline` take the place of the usual sections.
     """
 
     @asynccontextmanager
     async def running(
-        *, embedding: EmbeddingSettings | None = None, recall: RecallSettings | None = None, **server: object
+        *,
+        embedding: EmbeddingSettings | None = None,
+        recall: RecallSettings | None = None,
+        pipeline: PipelineSettings | None = None,
+        **server: object,
     ) -> AsyncIterator[str]:
         settings = Settings(
             data_dir=tmp_path,
             embedding=embedding or EmbeddingSettings(),
             recall=recall or RecallSettings(),
             server=ServerSettings(port=0, shutdown_seconds=1.0, **server),  # type: ignore[arg-type]
-            pipeline=PipelineSettings(l2_delay_seconds=0.0, l2_min_interval_seconds=0.0),
+            pipeline=pipeline or PipelineSettings(l2_delay_seconds=0.0, l2_min_interval_seconds=0.0),
         )
         stop = asyncio.Event()
         ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()

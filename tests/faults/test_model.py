@@ -20,6 +20,8 @@ from memstrata.testing.llm import RecordedRequest, Reply, Reset, ScriptedLLM
 from .evidence import database_problems
 from .process import ServerProcess
 
+pytestmark = pytest.mark.slow
+
 SPOKEN = ("I drink green tea in the morning", "I drink green tea in the evening", "My sister is called Ida")
 STAGES: tuple[ModelRole, ...] = ("extract", "resolve", "consolidate", "portray")
 

@@ -11,6 +11,8 @@ from memstrata.client import AsyncMemoryClient
 from .evidence import database_problems
 from .process import running
 
+pytestmark = pytest.mark.slow
+
 SPOKEN = ("holdfast, said first", "a second thing about tea", "a third one about walking home")
 
 

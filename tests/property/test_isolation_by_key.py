@@ -403,6 +403,7 @@ def test_no_answer_holds_what_is_somebody_elses_in_long_random_runs() -> None:
     run_state_machine_as_test(Parties, settings=LONG)
 
 
+@pytest.mark.slow
 def test_every_route_is_called_by_everybody_about_everybody() -> None:
     with world() as made:
         choices = random.Random(5)

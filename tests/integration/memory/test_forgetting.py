@@ -182,19 +182,20 @@ async def test_a_dry_run_says_what_goes_and_takes_nothing(tmp_path: Path, open_m
 async def test_parts_go_by_message_by_session_and_by_time(
     open_memory: Open, scope: Scope, part: dict[str, Any], left: set[str]
 ) -> None:
+    texts = {"a": "I row at dawn", "b": "Lin lives in Lisbon", "c": "green tea, please", "d": "my cat is called Mo"}
     said = {"a": ("s1", 10), "b": ("s1", 20), "c": ("s2", 30), "d": ("s2", 40)}
     async with open_memory() as memory:
         for name, (session, at) in said.items():
-            await memory.add(scope, session, [MessageInput("user", f"text {name}", said_at=at, message_id=name)])
+            await memory.add(scope, session, [MessageInput("user", texts[name], said_at=at, message_id=name)])
             await memory.add(
-                replace(scope, user="max"), session, [MessageInput("user", f"text {name}", said_at=at, message_id=name)]
+                replace(scope, user="max"), session, [MessageInput("user", texts[name], said_at=at, message_id=name)]
             )
         await memory.flush(scope)
 
         receipt = await memory.forget(Forgetting("default", *_owner(scope), **part))
 
         assert {m.message_id for m in (await memory.messages(scope)).items} == left
-        assert {m.content for m in (await memory.memories(scope)).items} == {f"text {name}" for name in left}
+        assert {m.content for m in (await memory.memories(scope)).items} == {texts[name] for name in left}
         assert receipt.counts.messages == receipt.counts.memories == 4 - len(left)
         assert (await memory.messages(replace(scope, user="max"))).total == 4
 

@@ -94,9 +94,10 @@ class Engine:
 
     async def drain(self, seconds: float) -> None:
         """Let waiting messages become memories within the deadline, then stop; what is left stays in the database."""
-        deadline = self._clock.now() + milliseconds(seconds)
+        passing = asyncio.get_running_loop().time
+        deadline = passing() + seconds
         try:
-            while await self._hasten() and self._clock.now() < deadline:
+            while await self._hasten() and passing() < deadline:
                 self.wake()
                 await self.wait_for_change(_LOOK_AGAIN_SECONDS)
         except MemstrataError as error:
@@ -104,7 +105,7 @@ class Engine:
         self._stopping = True
         self._wake.set()
         if self._running:
-            await asyncio.wait(self._running, timeout=max(0, deadline - self._clock.now()) / 1000)
+            await asyncio.wait(self._running, timeout=max(0.0, deadline - passing()))
         for task in self._running:
             _LOG.warning("%s did not end in time; it is done again at the next start", task.get_name())
             task.cancel()

@@ -270,3 +270,15 @@ async def test_a_draft_that_may_not_be_stored_is_a_retry_and_no_success(
         assert (layer.state, layer.pending, layer.last_outcome) == ("waiting", 20, "retry")
         assert "over and over" in layer.last_error
         assert await memory.scenes(scope) == ()
+
+
+async def test_a_wait_for_a_job_in_its_backoff_ends_although_the_clock_stands_still(
+    open_memory: Open, scope: Scope, distiller: EchoDistiller
+) -> None:
+    distiller.fail("extract", Retry("no answer"))
+    async with open_memory(attempts=5, retry_seconds=5) as memory:
+        await memory.add(scope, "s1", said("a fact"))
+
+        status = await memory.flush(scope, wait_seconds=0.2)
+
+        assert (status.layers["l1"].state, status.layers["l1"].last_error) == ("waiting", "no answer")

@@ -1,0 +1,1 @@
+"""`mem:` commands: what a person types to see and steer the memory of the session they are in."""

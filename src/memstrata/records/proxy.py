@@ -170,7 +170,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class TurnCounts:
-    """How many turns are in each state, and when the oldest that waits to be sent was opened (None: none waits)."""
+    """How many turns are in each state but delivered; when the oldest that waits to be sent was opened, if one waits."""
 
     by_state: Mapping[TurnState, int]
     oldest_ready_at: Instant | None

@@ -48,6 +48,7 @@ from memstrata.store.audit import Audit
 from memstrata.store.directory import Agents, Assets, MemberRows, Params, Tasks, Teams, UserKeys, Users
 from memstrata.store.evidence import EvidenceLayer
 from memstrata.store.forgetting import Erasure, Forgettings, Policies
+from memstrata.store.proxy import ProxyRepositories
 from memstrata.store.shapes import (
     Coverage,
     GenerationFilter,
@@ -409,6 +410,8 @@ class Repositories(Protocol):
     def agents(self) -> Agents: ...
     @property
     def tasks(self) -> Tasks: ...
+    @property
+    def proxy(self) -> ProxyRepositories: ...
 
 
 class Store(Protocol):

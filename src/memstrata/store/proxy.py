@@ -120,7 +120,7 @@ class ProxyTurns(Protocol):
         ...
 
     def progress(self, session: ProxySession, turn_id: str, answer: str, now: Instant) -> bool:
-        """Keep what is there of the answer so far; False if the turn is not open."""
+        """Keep what is there of the answer so far, if anything; False if the turn is not open."""
         ...
 
     def close(self, session: ProxySession, turn_id: str, answer: str, now: Instant, *, complete: bool) -> bool:
@@ -160,7 +160,9 @@ class ProxyTurns(Protocol):
         """Let what was put aside be sent again; return how many."""
         ...
 
-    def counts(self, instance: str | None = None) -> TurnCounts: ...
+    def counts(self, instance: str | None = None) -> TurnCounts:
+        """Count what is not delivered, of one instance or of all."""
+        ...
 
 
 class ProxyUsages(Protocol):

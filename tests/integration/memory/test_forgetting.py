@@ -18,6 +18,17 @@ from memstrata.errors import InvalidRequest, NotFound
 from memstrata.memory import Memory, MessageInput
 from memstrata.records import MemoryDraft, Provenance, RunRecord, Scope, Spending, SpendKey, Usage
 from memstrata.records.forgetting import Forgetting, ForgottenCounts
+from memstrata.records.proxy import (
+    Bound,
+    DefaultBinding,
+    LedgerEntry,
+    NewTurn,
+    ProxySession,
+    ProxySnapshot,
+    ProxyTokens,
+    RateKey,
+    ShownMemory,
+)
 from memstrata.search import meaning as meanings
 from memstrata.settings import EmbeddingSettings, MirrorSettings, PipelineSettings, Settings
 from memstrata.store.protocol import Repositories
@@ -97,8 +108,24 @@ async def plant(memory: Memory, zora: Scope) -> None:
         failed = RunRecord("l2", "retry", 1, 2, 0, 0, "model", 1, 2, f"no such scene: {SCENE_NOTE}", made)
         r.jobs.record(r.profiles.ensure(profile), failed)
         r.profiles.request_persona(profile, PERSONA_NOTE)
+        proxied(r, zora)
 
     await memory._store.write(note)
+
+
+def proxied(r: Repositories, zora: Scope) -> None:
+    """Let the proxy have copied all of it into a client's session."""
+    session = ProxySession(zora.instance, USER, "claude-code", SESSION)
+    form = f"form of {PERSONA_NOTE}".encode()
+    r.proxy.bindings.put(session, Bound("bound", zora.team, zora.agent, form=form), 0, 1)
+    r.proxy.bindings.put_default(zora.instance, USER, DefaultBinding(zora.team, zora.agent))
+    r.proxy.snapshots.put_if_absent(session, ProxySnapshot(f"{PERSONA_NOTE} {SCENE_NOTE} {BIG}".encode(), "0", 1))
+    entry = LedgerEntry(b"1" * 32, f"{ENGLISH} {CHINESE} {BIG}".encode(), (ShownMemory("m_1", "QX7731190"),), 1)
+    r.proxy.ledger.open(session, (entry,), NewTurn(USER, CHINESE, zora.team, zora.agent), 1)
+    r.proxy.turns.close(session, USER, ENGLISH, 2, complete=True)
+    r.proxy.turns.retry(session, USER, 3, f"no room for {SCENE_NOTE}")
+    r.proxy.usage.add(zora.instance, USER, "model", "2026-01-05", ProxyTokens(1, 10))
+    r.proxy.rates.add(RateKey(zora.instance, USER, "model"), 1, 1, 10)
 
 
 @pytest.mark.parametrize("profile_scope", ["agent", "agent_user"])

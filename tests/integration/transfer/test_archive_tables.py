@@ -45,6 +45,7 @@ INSIDE = {"scopes", "memory_sources", "document_sources", "parked", "spent_messa
 LEFT_OUT = {
     "vector_models", "memory_vectors", "message_vectors", "jobs", "receipts", "audit",
     "mirror_positions", "mirror_files", "mirror_stale", "sqlite_sequence", "asset_counts",
+    "proxy_sessions", "proxy_defaults", "proxy_snapshots", "proxy_ledger", "proxy_turns", "proxy_usage", "proxy_rates",
 }  # fmt: skip
 
 

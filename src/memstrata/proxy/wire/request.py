@@ -103,7 +103,7 @@ class ProxyRequest:
     messages: tuple[Said, ...]
     tools: tuple[str, ...]
     tools_digest: str
-    thinking: str  # "" | "enabled" | "disabled" | "adaptive"
+    thinking: Literal["", "enabled", "disabled", "adaptive"]
     metadata: Mapping[str, object]
     marks: int
     structured: bool
@@ -206,7 +206,11 @@ class Wire(Protocol):
         ...
 
     def error(self, status: int, kind: str, message: str) -> bytes:
-        """Return an error body in the protocol's shape. `kind` is Anthropic's word, "" for the status's usual one."""
+        """Return an error body in the protocol's shape. `kind` is the protocol's word, "" for the status's usual one."""
+        ...
+
+    def cut_short(self, message: str) -> bytes:
+        """Return the event that ends a stream whose upstream died."""
         ...
 
     def answer(self, text: str, *, stream: bool, model: str, ident: str) -> Fabricated:

@@ -7,26 +7,34 @@ bytes at its position; so a key that stands twice, of which a decoder keeps the 
 
 from __future__ import annotations
 
+import hashlib
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from memstrata.proxy.wire.request import Span, Unreadable
 
-__all__ = ["Document", "Value"]
+__all__ = ["Document", "Value", "decoded", "without_half_pairs"]
 
+T = TypeVar("T")
+
+_RAW = msgspec.json.Decoder(msgspec.Raw)
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_OBJECTS = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
-_KEY = re.compile(rb'[ \t\n\r]*("(?:[^"\\]|\\.)*")[ \t\n\r]*:[ \t\n\r]*')
+_KEY = re.compile(rb'[ \t\n\r]*,?[ \t\n\r]*"([^"\\]*(?:\\.[^"\\]*)*)"[ \t\n\r]*:[ \t\n\r]*', re.DOTALL)
 _SPACE = re.compile(rb"[ \t\n\r]*")
-_COMMA = re.compile(rb"[ \t\n\r]*,[ \t\n\r]*")
-_END = re.compile(rb"[ \t\n\r]*,?")
+_COMMA = re.compile(rb"[ \t\n\r]*,?[ \t\n\r]*")
+_OPENING = frozenset(b'{"[')
+_ENDING = frozenset(b'}"]')
+_CLOSING = ord("}")
+_COMMA_BYTE = ord(",")
 _ESCAPE = re.compile(rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """One JSON value: its bytes, and the position of the first of them."""
 
     raw: msgspec.Raw
@@ -51,56 +59,76 @@ class Document:
 
     def __init__(self, body: bytes) -> None:
         try:
-            raw, self._text = msgspec.json.decode(body, type=msgspec.Raw), body
+            raw, self._text = _RAW.decode(body), body
         except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
-            self._text = _ESCAPE.sub(_without_half_pair, body)
+            self._text = without_half_pairs(body)
             if self._text == body:
                 raise Unreadable("the body is not JSON") from error
-            raw = _decoded(self._text, _RAW, "the body")
+            raw = decoded(_RAW, self._text)
         self.root = Value(raw, _after(_SPACE, self._text, 0))
 
     def members(self, value: Value) -> dict[str, Value]:
         """Return the members of an object, in order. Raises Unreadable for another value or a key that stands twice."""
-        decoded = _decoded(value.raw, _OBJECT, "a member or element")
-        text, at = self._text, value.start + 1
+        found, _ = self._walked(decoded(_OBJECT, value.raw), value.start)
+        return found
+
+    def objects(self, value: Value) -> Iterator[tuple[Span, dict[str, Value]]]:
+        """Yield the elements of an array of objects, each with its members."""
+        at = value.start + 1
+        for raws in decoded(_OBJECTS, value.raw):
+            start = self._text.index(b"{", at)
+            members, at = self._walked(raws, start)
+            yield Span(start, at), members
+
+    def _walked(self, raws: dict[str, msgspec.Raw], at: int) -> tuple[dict[str, Value], int]:
+        """Return the members of the object at a position, and the position after it."""
+        text = self._text
+        at += 1
         found: dict[str, Value] = {}
-        for key, raw in decoded.items():
+        for key, raw in raws.items():
             named = _KEY.match(text, at)
             if named is None or not text.startswith(bytes(raw), named.end()) or not _is(named[1], key):
                 raise Unreadable("an object has a key twice")
             found[key] = Value(raw, named.end())
-            at = _after(_END, text, named.end() + len(raw))
-        if _after(_SPACE, text, at) + 1 != value.start + len(value.raw):
+            at = named.end() + len(raw)
+        if text[at] != _CLOSING:
+            at = _after(_SPACE, text, at)
+        if text[at] != _CLOSING:
             raise Unreadable("an object has a key twice")
-        return found
+        return found, at + 1
 
-    def elements(self, value: Value) -> list[Value]:
-        """Return the elements of an array. Raises Unreadable for another value."""
-        text, at = self._text, _after(_SPACE, self._text, value.start + 1)
-        found: list[Value] = []
-        for raw in _decoded(value.raw, _ARRAY, "a member or element"):
-            found.append(Value(raw, at))
+    def elements(self, value: Value, count: int) -> list[Span]:
+        """Return the places of an array's elements, of which there are `count`. Raises Unreadable for another value."""
+        text, at = self._text, value.start + 1
+        end = value.start + len(value.raw) - 1
+        if count == 1 and text[at] in _OPENING and text[end - 1] in _ENDING:
+            return [Span(at, end)]
+        found: list[Span] = []
+        for raw in decoded(_ARRAY, value.raw):
+            if text[at] not in _OPENING:
+                at = _after(_COMMA, text, at)
+            found.append(Span(at, at + len(raw)))
             at += len(raw)
-            if text[at : at + 1] == b"," and text[at + 1 : at + 2] in _OPENING:
+            if text[at] == _COMMA_BYTE:
                 at += 1
-            else:
-                gap = _COMMA.match(text, at)
-                at = gap.end() if gap else at
         return found
 
+    def digest(self, span: Span) -> str:
+        """Return the SHA-256 of some bytes, in hex."""
+        return hashlib.sha256(memoryview(self._text)[span.start : span.end]).hexdigest()
 
-_OPENING = frozenset({b"{", b'"', b"["})
 
-
-def _decoded[T](text: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[T], what: str) -> T:
+def decoded(decoder: msgspec.json.Decoder[T], text: bytes | msgspec.Raw) -> T:
+    """Return what a decoder makes of a value. Raises Unreadable where it does not fit."""
     try:
         return decoder.decode(text)
     except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
-        raise Unreadable(f"{what} is not of the shape that it should have") from error
+        raise Unreadable("a value is not of the shape that it should have") from error
 
 
-def _without_half_pair(found: re.Match[bytes]) -> bytes:
-    return b"\\ufffd" if found[1] else found[0]
+def without_half_pairs(text: bytes) -> bytes:
+    """Return JSON with every half of a surrogate pair replaced by U+FFFD, an escape of the same length."""
+    return _ESCAPE.sub(lambda found: b"\\ufffd" if found[1] else found[0], text)
 
 
 def _after(pattern: re.Pattern[bytes], text: bytes, at: int) -> int:
@@ -109,6 +137,6 @@ def _after(pattern: re.Pattern[bytes], text: bytes, at: int) -> int:
     return found.end() if found else at
 
 
-def _is(quoted: bytes, key: str) -> bool:
+def _is(written: bytes, key: str) -> bool:
     """Tell whether a key as it stands in the body is this one; most have no escape in them."""
-    return quoted[1:-1] == key.encode() or (b"\\" in quoted and msgspec.json.decode(quoted) == key)
+    return written == key.encode() or (b"\\" in written and msgspec.json.decode(b'"' + written + b'"') == key)

@@ -24,10 +24,10 @@ class Edit:
 def splice(body: bytes, edits: Iterable[Edit]) -> bytes:
     """Return `body` with all `edits` made; positions are those of the body as it came.
 
-    Insertions at one position keep the order given, and stand before a replacement that starts there. Raises
-    ValueError where edits overlap or lie outside the body.
+    Insertions at one position keep the order given, and stand before a replacement that starts there. An edit given
+    twice is made once. Raises ValueError where edits overlap or lie outside the body.
     """
-    ordered = sorted(edits, key=lambda edit: (edit.start, edit.end))
+    ordered = sorted(dict.fromkeys(edits), key=lambda edit: (edit.start, edit.end))
     parts: list[bytes] = []
     at = 0
     for edit in ordered:

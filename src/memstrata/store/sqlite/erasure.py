@@ -18,6 +18,7 @@ from memstrata.store.sqlite.connection import query
 from memstrata.store.sqlite.counts import KeptCounts
 from memstrata.store.sqlite.erasure_reach import IN, Reach, ReachFinder, listed
 from memstrata.store.sqlite.erasure_removal import Removal
+from memstrata.store.sqlite.proxy.erasure import ProxyErasure
 from memstrata.store.sqlite.scopes import ScopeNumbers
 
 __all__ = ["SqliteErasure"]
@@ -50,11 +51,13 @@ class SqliteErasure:
         self._scopes = scopes
         self._reach = ReachFinder(connection)
         self._removal = Removal(connection, kept)
+        self._proxy = ProxyErasure(connection)
 
     def messages(
         self, scope: Scope, message_ids: Collection[str], session_ids: Collection[str], task_id: str | None
     ) -> Deletion:
         named = self._reach.named_messages(self._numbered(scope), message_ids, session_ids, task_id)
+        self._proxy.undelivered(scope, session_ids)
         return self._erase(self._reach.of_messages(named))
 
     def memories(self, scope: Scope, memory_ids: Collection[str], task_id: str | None) -> Deletion:
@@ -69,8 +72,10 @@ class SqliteErasure:
         return frozenset()
 
     def agent(self, instance: str, team: str, agent: str) -> Deletion:
-        reach = self._reach.of_selector(Forgetting(instance, team, agent))
+        what = Forgetting(instance, team, agent)
+        reach = self._reach.of_selector(what)
         self._removal.silence(reach)
+        self._proxy.forget(what)
         return self._erase(reach)
 
     def forget(self, what: Forgetting, *, dry_run: bool = False) -> Forgotten:
@@ -82,6 +87,7 @@ class SqliteErasure:
             self._bury(self._reach.named_memories(self._reach.scopes_of(what), what.memory_ids, None))
         self._removal.silence(reach)
         self._erase(reach)
+        self._proxy.forget(what)
         if what.is_whole and what.user is not None:
             self._removal.unname(reach)
             self._scopes.forget()
@@ -94,6 +100,7 @@ class SqliteErasure:
         reach = self._reach.expired(scope, number, before, limit)
         told = self._reach.told(reach)
         self._erase(reach)
+        self._proxy.expire(scope, before)
         return told
 
     def merge_terms(self, *, begins: bool) -> bool:
@@ -106,6 +113,7 @@ class SqliteErasure:
         return self._db.changes()
 
     def _erase(self, reach: Reach) -> Deletion:
+        self._proxy.remove(reach)
         self._removal.remove(reach)
         return Deletion(len(reach.messages), sum(reach.memories.values()), sum(reach.documents.values()))
 

@@ -45,6 +45,7 @@ from memstrata.store.sqlite.mirror_rows import MirrorRows
 from memstrata.store.sqlite.policies import SqlitePolicies
 from memstrata.store.sqlite.profiles import SqliteProfiles
 from memstrata.store.sqlite.prompts import SqlitePrompts
+from memstrata.store.sqlite.proxy import SqliteProxy
 from memstrata.store.sqlite.readers import Readers
 from memstrata.store.sqlite.restore import Restorer
 from memstrata.store.sqlite.scopes import ScopeNumbers, TakenNames
@@ -89,6 +90,7 @@ class SqliteRepositories:
         self.members = SqliteMembers(connection)
         self.params = SqliteParams(connection)
         self.assets = SqliteAssets(connection)
+        self.proxy = SqliteProxy(connection)
         self.restorer = Restorer(connection, self._scopes, kept)
         self.archive = ArchiveWriter(connection, self._scopes, kept)
 

@@ -15,6 +15,7 @@ from memstrata.store.sqlite.counts import KeptCounts
 from memstrata.store.sqlite.erasure_reach import Reach
 from memstrata.store.sqlite.erasure_removal import Removal
 from memstrata.store.sqlite.memories import content_hash, memory_terms
+from memstrata.store.sqlite.proxy.erasure import ProxyErasure
 from memstrata.store.sqlite.vectors import index_keys
 from memstrata.store.texts import StoredText, TextLayer
 
@@ -61,6 +62,7 @@ class SqliteTexts:
         self._message_terms = message_terms(connection, kept)
         self._memory_terms = memory_terms(connection, kept)
         self._removal = Removal(connection, kept)
+        self._proxy = ProxyErasure(connection)
 
     def page(self, layer: TextLayer, after_seq: int, limit: int) -> tuple[StoredText, ...]:
         return tuple(
@@ -78,7 +80,9 @@ class SqliteTexts:
                 ((profile, is_live),) = query(self._db, _DOCUMENT, (row.seq,))
                 self._db.execute(_OVERWRITE_DOCUMENT, (*texts, row.seq))
                 self._db.execute(_STALE, ("profile", row.owner.instance, str(profile)))
-                self._removal.silence(Reach(documents={row.seq: bool(is_live)}))
+                reach = Reach(documents={row.seq: bool(is_live)})
+                self._removal.silence(reach)
+                self._proxy.remove(reach)
             case "prompt":
                 self._db.execute(_OVERWRITE_PROMPT, (texts[0], row.seq))
 
@@ -106,4 +110,6 @@ class SqliteTexts:
             self._memory_terms.add(scope_id, row.seq, terms)
         self._db.execute("DELETE FROM memory_vectors WHERE seq = ?", (row.seq,))
         self._db.execute(_STALE, ("records", row.owner.instance, day_of(updated_at)))
-        self._removal.silence(Reach(memories={row.seq: bool(is_live)}))
+        reach = Reach(memories={row.seq: bool(is_live)})
+        self._removal.silence(reach)
+        self._proxy.remove(reach)

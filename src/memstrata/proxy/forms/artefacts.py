@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from memstrata.proxy.wire.request import Block, ProxyRequest, Span
 from memstrata.proxy.wire.splice import Edit
 
-__all__ = ["FORM_PREFIXES", "form_answer", "strip_forms"]
+__all__ = ["FORM_PREFIXES", "answers_form", "form_answer", "strip_forms"]
 
 FORM_PREFIXES = ("toolu_memstrata_form_", "call_memstrata_form_")
 
@@ -25,6 +25,16 @@ def form_answer(request: ProxyRequest, call_id: str) -> str | None:
         if said.role == "assistant":
             return None
     return None
+
+
+def answers_form(request: ProxyRequest) -> bool:
+    """Say whether the newest message brings the answer to a form, whichever it is."""
+    for said in reversed(request.messages):
+        if said.role == "assistant":
+            return False
+        if any(block.kind == "tool_result" and _is_form(block) for block in said.blocks):
+            return True
+    return False
 
 
 def strip_forms(request: ProxyRequest) -> tuple[Edit, ...]:

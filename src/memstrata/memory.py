@@ -77,7 +77,7 @@ from memstrata.search import MAX_NEIGHBOURS, MEMORIES, MESSAGES, Finder, Meaning
 from memstrata.settings import Settings, load_settings
 from memstrata.store.audit import audited
 from memstrata.store.mirror import Mirror
-from memstrata.store.protocol import Repositories
+from memstrata.store.protocol import Repositories, Store
 from memstrata.store.rebuild import RebuildReport, rebuild_from_files
 from memstrata.store.shapes import Coverage, MemoryFilter, MessageFilter, VectorKind
 from memstrata.store.sqlite.store import SqliteStore
@@ -142,6 +142,11 @@ class Memory:
         self.archives = Archives(store, clock, index_terms, self._imported, self._redaction.cleaned)
         self._tasks: list[asyncio.Task[None]] = []
         self._started_at = clock.now()
+
+    @property
+    def store(self) -> Store:
+        """What is under all this, for what runs beside it in one process: the proxy keeps its sessions there."""
+        return self._store
 
     @classmethod
     @asynccontextmanager

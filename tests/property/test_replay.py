@@ -141,7 +141,9 @@ class World:
         known = [RecalledMemory(f"m{n}", "episodic", f"note {n} <b>，第{n}条") for n in range(self.asked % 4)]
         return known if self.asked % 2 else known[::-1]
 
-    async def prepared(self, which: int, history: Sequence[Item], *, main: bool, recall: Recall | None = None) -> bytes:
+    async def prepared(
+        self, which: int, history: Sequence[Item], *, main: bool, recall: Recall | None = None, off: bool = False
+    ) -> bytes:
         """Return the body that would go out."""
         wire: Wire = WIRES[self.wire]
         request = wire.read(body_of(history, self.wire, self.style))
@@ -150,7 +152,7 @@ class World:
             request,
             wire,
             CLIENTS[CLIENT[self.wire]],
-            recall=(recall or self.recall) if main else None,
+            recall=(recall or self.recall) if main and not off else None,
             owner=OWNER if main else None,
         )
         self.put_in += len(replayed.blocks)
@@ -189,6 +191,14 @@ class World:
                     bodies = await asyncio.gather(*both)
                     assert len(set(bodies)) == 1
                 await self.send(which + 1)
+            case "ask with memory off":
+                self.history.append(Item("user", text))
+                self.went_out(self.history, await self.prepared(which, self.history, main=True, off=True))
+            case "begin past the proxy":
+                self.history.append(Item("user", text))
+                self.went_out(self.history, body_of(self.history, self.wire, self.style))
+                self.history += [Item("call", f"ls {self.said}"), Item("result", f"files {self.said}")]
+                await self.send(which)
             case "loop":
                 self.history += [Item("call", f"ls {self.said}"), Item("result", f"files {self.said}")]
                 await self.send(which)
@@ -259,17 +269,20 @@ async def play(wire: WireName, steps: Sequence[tuple[str, int]]) -> World:
 
 STEPS = (
     *("ask", "loop", "answer") * 2, "edit", "rewind", "retry", "fork", "compact", "marks", "plain", "restart", "resume",
-    "kill while asking", "kill before sending", "twice at once",
+    "kill while asking", "kill before sending", "twice at once", "ask with memory off",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("wire", list(CLIENT))
 @settings(max_examples=40)
-@given(steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 1)), min_size=2, max_size=25))
+@given(
+    begin=st.sampled_from(("ask", "begin past the proxy")),
+    steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 1)), min_size=2, max_size=25),
+)
 def test_a_conversation_goes_on_from_the_bytes_that_went_out_before(
-    wire: WireName, steps: list[tuple[str, int]]
+    wire: WireName, begin: str, steps: list[tuple[str, int]]
 ) -> None:
-    asyncio.run(play(wire, [("ask", 0), *steps]))
+    asyncio.run(play(wire, [(begin, 0), *steps]))
 
 
 @pytest.mark.parametrize("wire", list(CLIENT))

@@ -18,7 +18,7 @@ from memstrata.client import Forbidden, MemstrataClientError, NotFound
 from memstrata.clock import Clock
 from memstrata.proxy.choices import Choices
 from memstrata.proxy.clients.client import Client, QuestionTool
-from memstrata.proxy.clients.spoken import first_spoken, newest_spoken
+from memstrata.proxy.clients.spoken import first_spoken, open_question
 from memstrata.proxy.forms.artefacts import form_answer
 from memstrata.proxy.forms.machine import (
     Ask,
@@ -162,7 +162,7 @@ class Binder:
         tool = _offered(client, request) if self._rules.forms else None
         if tool is None:
             return await self._without_form(caller, stored, offer)
-        if not newest_spoken(request, client).text:
+        if not open_question(request, client):
             return Unbound("a form waits for the next question")
         if stored is None and any(said.role == "assistant" for said in request.messages):
             return Unbound("the conversation began without memory; mem:bind asks whose it should have")
@@ -186,7 +186,7 @@ class Binder:
             return Unbound("the client does not offer the tool that its form was sent with")
         result = form_answer(request, asking.call_id)
         if result is None:
-            if not newest_spoken(request, client).text:
+            if not open_question(request, client):
                 return Unbound("a form waits for its answer")
             if asking.sent >= _MOST_SENT:
                 return await self._take(caller, stored, Decline("the form got no answer"), tool)

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs
 
 import msgspec
 
-from memstrata.client import MemstrataClientError
+from memstrata.client import InvalidRequest, MemstrataClientError
 from memstrata.clock import Clock
 from memstrata.errors import MemstrataError
 from memstrata.proxy.memory_core import MemoryCore
@@ -94,6 +94,9 @@ class Bridge:
         except _Refusal as refusal:
             self.counts["refused"] += 1
             return _answer(refusal.status, refusal.code, str(refusal), None)
+        except InvalidRequest:
+            self.counts["refused"] += 1
+            return _answer(400, 40_001, "the core does not take these arguments", None)
         except (MemstrataClientError, MemstrataError) as error:
             self.counts["failed"] += 1
             _log.warning("the bridge could not answer: %s", type(error).__name__)

@@ -12,8 +12,9 @@ counts as typed (`clients.spoken`) breaks every chain once; a test holds it stil
 from __future__ import annotations
 
 import hashlib
+from collections import OrderedDict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -22,18 +23,19 @@ from memstrata.proxy.clients.spoken import spoken
 from memstrata.proxy.wire.request import ProxyRequest, Said
 from memstrata.records.proxy import LedgerEntry, ProxySession, ShownMemory
 
-__all__ = ["Link", "Plan", "chain_of", "plan", "shown_before", "turn_id"]
+__all__ = ["Link", "Plan", "Typed", "TypedMemo", "chain_of", "plan", "shown_before", "turn_id", "typed"]
 
 _ROOT = b"memstrata chain 1"
 _MEDIA = frozenset({"image", "document", "input_audio"})
+_TYPED = _MEDIA | {"text"}
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
     """One message of a person, or the summary that stands for older ones.
 
-    `at` is its place among the request's messages, `chain` the hash of the conversation up to and with it. `open`: the
-    model has said nothing after it.
+    `at` is its place among the request's messages, `chain` the hash of the conversation up to and with it, `text` what was
+    typed, of the newest link alone. `open`: the model has said nothing after it.
     """
 
     at: int
@@ -41,6 +43,14 @@ class Link:
     text: str
     summary: bool
     open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What a message gives to the chain: the hash of what was typed."""
+
+    fingerprint: bytes
+    summary: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +62,49 @@ class Plan:
     bare: tuple[Link, ...]
 
 
-def chain_of(request: ProxyRequest, client: Client) -> tuple[Link, ...]:
-    """Return the links of a request, the oldest first. Messages of tools, of modes and of the runtime are none."""
+def typed(said: Said, client: Client) -> Typed | None:
+    """Return what a message gives to the chain; None for those of tools, of modes and of the runtime."""
+    if not any(block.kind in _TYPED for block in said.blocks):
+        return None
+    told = spoken(said, client)
+    is_summary = not told.text and told.runtime == "summary"
+    if not told.text and not is_summary:
+        return None
+    return Typed(_fingerprint(said, told.text or _all_text(said)), is_summary)
+
+
+class TypedMemo:
+    """`typed`, remembered by the bytes of a message: nearly all of a request was in the one before it. For one thread."""
+
+    def __init__(self, most: int = 20_000) -> None:
+        self._most = most
+        self._known: OrderedDict[bytes, Typed | None] = OrderedDict()
+
+    def of(self, request: ProxyRequest, said: Said, client: Client) -> Typed | None:
+        raw = request.body[said.span.start : said.span.end]
+        key = hashlib.sha256(f"{request.wire} {client.name} ".encode() + raw).digest()
+        if key in self._known:
+            self._known.move_to_end(key)
+            return self._known[key]
+        found = self._known[key] = typed(said, client)
+        if len(self._known) > self._most:
+            self._known.popitem(last=False)
+        return found
+
+
+def chain_of(request: ProxyRequest, client: Client, memo: TypedMemo | None = None) -> tuple[Link, ...]:
+    """Return the links of a request, the oldest first."""
+    memo = memo or TypedMemo()
     chain = hashlib.sha256(_ROOT + request.previous_response_id.encode()).digest()
     answered = max((at for at, said in enumerate(request.messages) if said.role == "assistant"), default=-1)
     links: list[Link] = []
     for at, said in enumerate(request.messages):
-        told = spoken(said, client)
-        if not told.text and told.runtime != "summary":
-            continue
-        chain = hashlib.sha256(chain + _fingerprint(said, told.text or _all_text(said))).digest()
-        links.append(Link(at, chain, told.text, told.runtime == "summary", at > answered))
+        found = memo.of(request, said, client) if said.role == "user" else None
+        if found is not None:
+            chain = hashlib.sha256(chain + found.fingerprint).digest()
+            links.append(Link(at, chain, "", found.summary, at > answered))
+    if links:
+        links[-1] = replace(links[-1], text=spoken(request.messages[links[-1].at], client).text)
     return tuple(links)
 
 

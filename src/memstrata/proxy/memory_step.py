@@ -16,7 +16,7 @@ from memstrata.clock import Clock, milliseconds
 from memstrata.proxy.binding import Binder, Caller, Form, Unbound
 from memstrata.proxy.classify import INJECTED, Verdict, classify, fingerprints
 from memstrata.proxy.clients.session import session_of
-from memstrata.proxy.clients.spoken import first_spoken, newest_spoken
+from memstrata.proxy.clients.spoken import first_spoken, open_question
 from memstrata.proxy.commands.answers import Commands, Situation
 from memstrata.proxy.commands.parsing import Command, parse
 from memstrata.proxy.exchange import Incoming, Prepared
@@ -139,7 +139,7 @@ class MemoryStep:
     async def _injected(self, read: _Read) -> Prepared:
         incoming, request = read.incoming, read.request
         main = read.verdict.kind == "main" and not incoming.counting
-        command = parse(newest_spoken(request, incoming.client).text) if main else None
+        command = parse(open_question(request, incoming.client)) if main else None
         answered = answers_form(read.original)
         if command is not None and command.name == "bind" and not command.arguments and not answered:
             await self._binder.reopen(read.session, read.stored)
@@ -170,6 +170,7 @@ class MemoryStep:
                 incoming.client,
                 recall=self._recall(place) if main and self._rules.recall and not bound.recall_off else None,
                 owner=TurnOwner(bound.team, bound.agent, bound.task) if self._writes(bound) and main else None,
+                only_look=incoming.counting,
             )
             turn, bypass = settled.turn, settled.fault
             for at, recalled in settled.blocks:

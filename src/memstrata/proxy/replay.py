@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias, TypeVar
 from memstrata.clock import Clock, Instant, milliseconds
 from memstrata.errors import MemstrataError
 from memstrata.proxy.clients.client import Client
-from memstrata.proxy.ledger import Link, chain_of, plan, shown_before, turn_id
+from memstrata.proxy.ledger import Link, TypedMemo, chain_of, plan, shown_before, turn_id
 from memstrata.proxy.recalled import RecalledMemory, RecalledRules, render_recalled
 from memstrata.proxy.wire.request import ProxyRequest, Wire
 from memstrata.records.proxy import LedgerEntry, NewTurn, ProxySession
@@ -89,6 +89,7 @@ class Replay:
         self._rules = rules
         self._flights: dict[tuple[ProxySession, bytes], asyncio.Task[tuple[LedgerEntry, Fault]]] = {}
         self._sent_bare: OrderedDict[tuple[ProxySession, bytes], None] = OrderedDict()
+        self._typed = TypedMemo()
         self.counts = ReplayCounts()
 
     async def settle(
@@ -100,23 +101,28 @@ class Replay:
         *,
         recall: Recall | None = None,
         owner: TurnOwner | None = None,
+        only_look: bool = False,
     ) -> Replayed:
         """Return what to put into a request that is about to go out.
 
         `recall` is None where nothing new may be put in: a fork, a compaction, memory that is switched off. `owner` is
-        None where the request is no part of a turn. When this returns, all it says is durable, or it says a fault.
+        None where the request is no part of a turn. `only_look` keeps nothing, because what is asked for is a count of
+        tokens, and the message itself is yet to come. When this returns, all it says is durable, or it says a fault.
         Raises MemstrataError where not even what was put in before can be read.
         """
-        links = chain_of(request, client)
+        links = chain_of(request, client, self._typed)
         if not links:
             return Replayed()
         try:
             known = await self._again(lambda r: _look(r, session, links, owner is not None, self._since()))
         except MemstrataError:
-            self._store_failed(session, links[-1])
+            if not only_look:
+                self._store_failed(session, links[-1])
             raise
         bare = {link.chain for link in links if (session, link.chain) in self._sent_bare}
         decided = plan(links, known.entries, may_ask=recall is not None, sent_bare=bare)
+        if only_look:
+            return Replayed(decided.blocks)
         asked = decided.ask is not None
         fault: Fault = ""
         now = self._clock.now()

@@ -16,7 +16,7 @@ from memstrata.client.turn.cleaning import clean
 from memstrata.proxy.clients.client import Client
 from memstrata.proxy.wire.request import ProxyRequest, Said
 
-__all__ = ["Runtime", "Spoken", "first_spoken", "newest_spoken", "spoken"]
+__all__ = ["Runtime", "Spoken", "first_spoken", "newest_spoken", "open_question", "spoken"]
 
 Runtime = Literal["", "not a user", "tool results", "mode", "summary", "receipt", "recap", "transcript", "empty"]
 
@@ -78,6 +78,16 @@ def spoken(said: Said, client: Client) -> Spoken:
 def newest_spoken(request: ProxyRequest, client: Client) -> Spoken:
     """Return what the last message of a request says. It does not look at older ones."""
     return spoken(request.messages[-1], client) if request.messages else Spoken("", "empty")
+
+
+def open_question(request: ProxyRequest, client: Client) -> str:
+    """Return what a person said last, if the model has said nothing since; empty in a tool loop."""
+    for said in reversed(request.messages):
+        if said.role == "assistant":
+            break
+        if text := spoken(said, client).text:
+            return text
+    return ""
 
 
 def first_spoken(request: ProxyRequest, client: Client) -> str:

@@ -17,7 +17,7 @@ from memstrata.proxy.wire.answers import anthropic as answers
 from memstrata.proxy.wire.insertion import after, inside, instead, member_first, placed_in_message, wrapped
 from memstrata.proxy.wire.replies.anthropic import AnthropicReader
 from memstrata.proxy.wire.request import Block, Fabricated, ProxyRequest, ReplyReader, Said, Span, Unreadable, WireName
-from memstrata.proxy.wire.scalars import count_at, flag_at, is_null, is_text, object_at, quoted, text_at, text_of
+from memstrata.proxy.wire.scalars import count_at, flag_at, is_null, object_at, quoted, text_at
 from memstrata.proxy.wire.spans import Document, Value, decoded
 from memstrata.proxy.wire.splice import Edit
 
@@ -27,16 +27,16 @@ _MARKS = 4
 
 
 class _Part(msgspec.Struct, gc=False):
-    """A content block. What only one kind has is kept raw: another kind may have something else there."""
+    """A content block. `content` is a tool's result: of the provider's own tools it may be one object."""
 
-    type: str
+    type: str = ""
     text: str | None = None
     id: str | None = None
     tool_use_id: str | None = None
     name: str | None = None
-    content: msgspec.Raw = msgspec.Raw()
+    content: str | list[_Part] | dict[str, msgspec.Raw] | None = None
     source: msgspec.Raw = msgspec.Raw()
-    cache_control: msgspec.Raw = msgspec.Raw()
+    cache_control: dict[str, object] | None = None
 
 
 _Content = str | list[_Part] | None
@@ -49,12 +49,11 @@ class _Message(msgspec.Struct, gc=False):
 
 class _Tool(msgspec.Struct, gc=False):
     name: str = ""
-    cache_control: msgspec.Raw = msgspec.Raw()
+    cache_control: dict[str, object] | None = None
 
 
 _CONTENT: msgspec.json.Decoder[_Content] = msgspec.json.Decoder(_Content)
 _MESSAGES = msgspec.json.Decoder(list[_Message])
-_PARTS = msgspec.json.Decoder(list[_Part])
 _TOOLS = msgspec.json.Decoder(list[_Tool])
 
 
@@ -95,8 +94,8 @@ class AnthropicWire:
             thinking=_thinking(members),
             metadata=object_at(members, "metadata"),
             marks=marks
-            + sum(_is_mark(tool.cache_control) for tool in tools)
-            + _is_mark(members["cache_control"].raw if "cache_control" in members else msgspec.Raw()),
+            + sum(tool.cache_control is not None for tool in tools)
+            + bool(object_at(members, "cache_control")),
             structured=bool(object_at(members, "output_config").get("format") or object_at(members, "output_format")),
             previous_response_id="",
         )
@@ -151,37 +150,35 @@ def _content(document: Document, value: Value | None, content: _Content) -> tupl
     marks = 0
     blocks: list[Block] = []
     for span, part in zip(document.elements(value, len(content)), content, strict=True):
-        marked = _is_mark(part.cache_control)
-        inner = _inner(part)
-        marks += marked + sum(_is_mark(one.cache_control) for one in inner)
-        blocks.append(_block(span, part, inner, marked=marked))
+        marks += _marks(part)
+        blocks.append(_block(span, part))
     return tuple(blocks), marks
 
 
-def _block(span: Span, part: _Part, inner: list[_Part], *, marked: bool) -> Block:
+def _block(span: Span, part: _Part) -> Block:
+    marked = part.cache_control is not None
     match part.type:
         case "text":
             return Block("text", part.text or "", "", span, marked)
         case "tool_use":
             return Block("tool_use", "", part.id or "", span, marked, name=part.name or "")
         case "tool_result":
-            flat = text_of(part.content) if is_text(part.content) else _flattened(inner)
-            return Block("tool_result", flat, part.tool_use_id or "", span, marked)
+            return Block("tool_result", _flattened(part), part.tool_use_id or "", span, marked)
         case "image" | "document":
             return Block(part.type, "", "", span, marked, hashlib.sha256(part.source).hexdigest())
         case other:
             return Block(other, "", "", span, marked)
 
 
-def _inner(part: _Part) -> list[_Part]:
-    """Return the blocks in a tool's result; there are none in one that is a string."""
-    if part.type != "tool_result" or bytes(memoryview(part.content)[:1]) != b"[":
-        return []
-    return decoded(_PARTS, part.content)
+def _marks(part: _Part) -> int:
+    inner = sum(_marks(one) for one in part.content) if isinstance(part.content, list) else 0
+    return inner + (part.cache_control is not None)
 
 
-def _flattened(parts: list[_Part]) -> str:
-    return "\n".join(part.text or "" for part in parts if part.type == "text")
+def _flattened(part: _Part) -> str:
+    if isinstance(part.content, list):
+        return "\n".join(inner.text or "" for inner in part.content if inner.type == "text")
+    return part.content if isinstance(part.content, str) else ""
 
 
 def _own_mark(request: ProxyRequest, wished: Literal["5m", "1h"] | None) -> bytes:
@@ -221,7 +218,3 @@ def _thinking(members: Mapping[str, Value]) -> Literal["", "enabled", "disabled"
         case "enabled" | "disabled" | "adaptive" as said:
             return said
     return ""
-
-
-def _is_mark(raw: msgspec.Raw) -> bool:
-    return bool(raw) and bytes(raw) != b"null"

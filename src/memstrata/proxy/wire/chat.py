@@ -34,7 +34,7 @@ _KINDS: Mapping[str, str] = {"image_url": "image", "file": "document"}
 class _Part(msgspec.Struct, gc=False):
     type: str
     text: str | None = None
-    cache_control: msgspec.Raw = msgspec.Raw()
+    cache_control: dict[str, object] | None = None
 
 
 class _Function(msgspec.Struct, gc=False):
@@ -167,7 +167,7 @@ def _content(document: Document, value: Value | None, message: _Message) -> tupl
 
 
 def _block(document: Document, span: Span, part: _Part) -> Block:
-    marked = bool(part.cache_control) and bytes(part.cache_control) != b"null"
+    marked = part.cache_control is not None
     if part.type == "text":
         return Block("text", part.text or "", "", span, marked)
     kind = _KINDS.get(part.type, part.type)

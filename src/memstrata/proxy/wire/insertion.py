@@ -43,10 +43,11 @@ def placed_in_message(said: Said, block: bytes, kind: bytes) -> tuple[Edit, ...]
     """Return the edits that put a text block into a message: before its first text, after its tool results.
 
     So a cache mark on the client's last block stays on the last block and covers ours. A content that was a string
-    becomes ours and a text block of `kind` with the string in it. Raises Unreadable without a content.
+    becomes ours and a text block of `kind` with the string in it. Raises Unreadable without a content, and for a
+    message that is not the user's: nothing was recalled for another.
     """
-    if said.content is None:
-        raise Unreadable("the message has no content to put a block in")
+    if said.content is None or said.role != "user":
+        raise Unreadable("the message is not a user's, or it has no content to put a block in")
     if said.plain:
         if not said.blocks[0].text:
             return (instead(said.content, block),)

@@ -1,7 +1,8 @@
 """A client's request as the proxy sees it, whatever its protocol: values with the byte positions they came from.
 
 Three protocols are read (`WireName`): Anthropic Messages, OpenAI Chat Completions, OpenAI Responses. Nothing here is
-written back; a change to a body is an `Edit`. Offsets count bytes from the start of the body. Pure.
+written back; a change to a body is an `Edit`. Offsets count bytes from the start of the body. What a request has
+hundreds of is a struct, not a dataclass: those are made four times as quickly. Pure.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
+
+import msgspec
 
 from memstrata.proxy.wire.splice import Edit
 
@@ -37,16 +40,14 @@ class Unreadable(ValueError):
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(msgspec.Struct, frozen=True):
     """Bytes `start` up to `end` of a body: one JSON value without the whitespace around it."""
 
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(msgspec.Struct, frozen=True):
     """One part of a message.
 
     `kind` is the protocol's word, with one word for one thing: text (also input_text, output_text), image (also
@@ -66,8 +67,7 @@ class Block:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(msgspec.Struct, frozen=True):
     """One message. `content` is where its content stands, None without one; `plain`: it was one JSON string.
 
     In Responses a function_call or reasoning item is said by "assistant", a function_call_output by "tool", each with
@@ -197,7 +197,7 @@ class Wire(Protocol):
         """Return the edits that put `block` into `messages[at]`, before its first text, after its tool results.
 
         `block` is JSON from `recalled_block`, placed as it is. A content that was a string becomes two blocks.
-        Raises Unreadable where that message has no content to put it in.
+        Raises Unreadable where that message is not the user's or has no content to put it in.
         """
         ...
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -34,7 +34,7 @@ _COMMA_BYTE = ord(",")
 _ESCAPE = re.compile(rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL)
 
 
-class Value(NamedTuple):
+class Value(msgspec.Struct, frozen=True):
     """One JSON value: its bytes, and the position of the first of them."""
 
     raw: msgspec.Raw
@@ -87,10 +87,14 @@ class Document:
         found: dict[str, Value] = {}
         for key, raw in raws.items():
             named = _KEY.match(text, at)
-            if named is None or not text.startswith(bytes(raw), named.end()) or not _is(named[1], key):
+            if named is None or not _is(named[1], key):
                 raise Unreadable("an object has a key twice")
-            found[key] = Value(raw, named.end())
-            at = named.end() + len(raw)
+            start = named.end()
+            value = bytes(raw)
+            if not text.startswith(value, start):
+                raise Unreadable("an object has a key twice")
+            found[key] = Value(raw, start)
+            at = start + len(value)
         if text[at] != _CLOSING:
             at = _after(_SPACE, text, at)
         if text[at] != _CLOSING:
@@ -101,7 +105,7 @@ class Document:
         """Return the places of an array's elements, of which there are `count`. Raises Unreadable for another value."""
         text, at = self._text, value.start + 1
         end = value.start + len(value.raw) - 1
-        if count == 1 and text[at] in _OPENING and text[end - 1] in _ENDING:
+        if count == 1:
             return [Span(at, end)]
         found: list[Span] = []
         for raw in decoded(_ARRAY, value.raw):

@@ -44,7 +44,7 @@ class Reader(ABC):
             elif (read := decoded(event.data)) is None:
                 self.faults += 1
             else:
-                self._event(read)
+                self._event(read if "type" in read else {**read, "type": event.name})
         self.faults += self._parser.dropped
         self._parser.dropped = 0
 

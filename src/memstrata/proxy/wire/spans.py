@@ -105,7 +105,7 @@ class Document:
         """Return the places of an array's elements, of which there are `count`. Raises Unreadable for another value."""
         text, at = self._text, value.start + 1
         end = value.start + len(value.raw) - 1
-        if count == 1:
+        if count == 1 and text[at] in _OPENING and text[end - 1] in _ENDING:
             return [Span(at, end)]
         found: list[Span] = []
         for raw in decoded(_ARRAY, value.raw):

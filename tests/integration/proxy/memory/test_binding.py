@@ -39,7 +39,7 @@ class Dialogue:
         self.messages: list[dict[str, Any]] = []
 
     async def send(self, **more: Any) -> Prepared:
-        self.last = await self.proxy.send(
+        self.last: Prepared = await self.proxy.send(
             request(*self.messages), session=self.session, user=self.people.user_id, key=self.people.key, **more
         )
         return self.last
@@ -50,7 +50,8 @@ class Dialogue:
         call = json.loads(self.last.answer.body)["content"][0]
         assert call["name"] == "AskUserQuestion"
         self.call = call["id"]
-        return call["input"]["questions"][0]
+        asked: dict[str, Any] = call["input"]["questions"][0]
+        return asked
 
     async def choose(
         self, label: str, wording: str = 'User has answered your questions: "{q}"="{a}". You can go on.'
@@ -74,7 +75,8 @@ class Dialogue:
 
     async def bound(self) -> Bound | None:
         session = self.proxy.session(self.session, self.people.user_id)
-        return await self.proxy.memory.store.read(lambda r: r.proxy.bindings.read(session))
+        found: Bound | None = await self.proxy.memory.store.read(lambda r: r.proxy.bindings.read(session))
+        return found
 
 
 async def test_a_new_session_is_asked_yes_or_no_team_agent_and_task_and_never_again(proxy: Any, people: Any) -> None:

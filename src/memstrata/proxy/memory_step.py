@@ -161,24 +161,22 @@ class MemoryStep:
         place = Place.of(session, bound)
         block = await self._block(read, bound, may_make=main)
         edits = list(incoming.wire.place_system(request, block)) if block else []
-        turn, bypass = "", ""
-        if incoming.client.resends_history:
-            settled = await self._replay.settle(
-                session,
-                request,
-                incoming.wire,
-                incoming.client,
-                recall=self._recall(place) if main and self._rules.recall and not bound.recall_off else None,
-                owner=TurnOwner(bound.team, bound.agent, bound.task) if self._writes(bound) and main else None,
-                only_look=incoming.counting,
-            )
-            turn, bypass = settled.turn, settled.fault
-            for at, recalled in settled.blocks:
-                edits += incoming.wire.place_recalled(request, at, recalled)
+        # What was put into a message must be put there again, so a client that does not send it again gets nothing there.
+        recalls = main and self._rules.recall and not bound.recall_off and incoming.client.resends_history
+        settled = await self._replay.settle(
+            session,
+            request,
+            incoming.wire,
+            incoming.client,
+            recall=self._recall(place) if recalls else None,
+            owner=TurnOwner(bound.team, bound.agent, bound.task) if self._writes(bound) and main else None,
+            only_look=incoming.counting,
+        )
+        for at, recalled in settled.blocks:
+            edits += incoming.wire.place_recalled(request, at, recalled)
         body = splice(request.body, edits)
-        watch = _Watch(self, read, turn, main) if not incoming.counting else None
-        if bound.recall_off and not bypass:
-            bypass = "memory is off in this session"
+        watch = _Watch(self, read, settled.turn, main) if not incoming.counting else None
+        bypass = settled.fault or ("memory is off in this session" if bound.recall_off else "")
         return Prepared(body, read.verdict.kind, bypass, None, watch, request.model)
 
     async def _block(self, read: _Read, bound: Bound, *, may_make: bool) -> str:

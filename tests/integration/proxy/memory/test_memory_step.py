@@ -10,6 +10,7 @@ import pytest
 
 from memstrata.memory import MessageInput
 from memstrata.proxy.exchange import Prepared
+from memstrata.proxy.place import Place
 from memstrata.proxy.wire.request import Reply
 from memstrata.records import Scope
 
@@ -209,3 +210,31 @@ async def test_usage_is_summed_for_every_request(proxy: Any, said: Said) -> None
     assert [(line.user, line.model, line.tokens.requests, line.tokens.cache_read) for line in lines] == [
         ("local", "m", 2, 6)
     ]
+
+
+async def test_a_client_that_may_not_send_its_history_again_is_remembered_and_told_nothing(
+    proxy: Any, said: Said
+) -> None:
+    await remember(proxy, "deployments go to the Lisbon cluster")
+    prepared = await proxy.send(request(user("where do deployments go?")), client="my-agent")
+    assert sent(prepared)["messages"] == [user("where do deployments go?")]
+    assert "memory-tools-guide" in str(sent(prepared)["system"])
+    assert prepared.watch is not None
+    await prepared.watch.finished(200, said("Lisbon."))
+
+    (turn,) = await proxy.memory.store.read(lambda r: r.proxy.turns.due(proxy.clock.now(), 10))
+    assert (turn.question, turn.answer) == ("where do deployments go?", "Lisbon.")
+
+
+async def test_a_delivered_turn_is_two_messages_however_often_it_is_sent(proxy: Any, said: Said) -> None:
+    from memstrata.proxy.delivery import delivering
+
+    prepared = await proxy.send(request(user("add a login page")))
+    assert prepared.watch is not None
+    await prepared.watch.finished(200, said("Done."))
+    (turn,) = await proxy.memory.store.read(lambda r: r.proxy.turns.due(proxy.clock.now(), 10))
+    for _ in range(2):
+        await delivering(proxy.core)(turn)
+
+    kept = await proxy.core.list_messages(Place("default", "home", "helper", "local", "s1"), None, 10, 0)
+    assert sorted((one.role, one.content) for one in kept) == [("assistant", "Done."), ("user", "add a login page")]

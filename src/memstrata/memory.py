@@ -140,6 +140,7 @@ class Memory:
         retention = Retention(store, settings.retention.l0_l1_days, self._forgetter.told)
         self._housekeeping = Housekeeping(store, clock, self._arming, settings.capture.receipt_days, retention)
         self.archives = Archives(store, clock, index_terms, self._imported, self._redaction.cleaned)
+        self._beside: dict[str, Callable[[], ComponentHealth]] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._started_at = clock.now()
 
@@ -698,12 +699,17 @@ class Memory:
             "distiller": self._chosen.health(),
             "embedding": await self._meaning.health(),
         }
+        components |= {name: state() for name, state in self._beside.items()}
         for task in self._tasks:
             if (error := _failure(task)) is not None:
                 components[task.get_name()] = ComponentHealth("failed", f"stopped by {type(error).__name__}")
         well = store.state == "ok" and engine.state == "ok" and components["pipeline"].state != "failed"
         uptime = (self._clock.now() - self._started_at) / 1000
         return Health("ok" if well else "degraded", uptime, components)
+
+    def show(self, component: str, state: Callable[[], ComponentHealth]) -> None:
+        """Let `health` tell of a part that runs beside this one in the same process."""
+        self._beside[component] = state
 
     def announce(self, url: str) -> None:
         """Leave a note in the data folder where its server listens, for command lines."""

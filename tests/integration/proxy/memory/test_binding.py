@@ -37,9 +37,10 @@ class Dialogue:
     def __init__(self, proxy: Any, people: Any, session: str = "s1") -> None:
         self.proxy, self.people, self.session = proxy, people, session
         self.messages: list[dict[str, Any]] = []
+        self.last: Prepared
 
     async def send(self, **more: Any) -> Prepared:
-        self.last: Prepared = await self.proxy.send(
+        self.last = await self.proxy.send(
             request(*self.messages), session=self.session, user=self.people.user_id, key=self.people.key, **more
         )
         return self.last

@@ -64,6 +64,7 @@ class _Read:
     request: ProxyRequest
     session: ProxySession
     stored: Bound | None
+    block: str | None
     verdict: Verdict
 
     @property
@@ -127,11 +128,11 @@ class MemoryStep:
             verdict = classify(request, incoming.headers, incoming.client, incoming.suffix, None)
             return self._without(incoming, request, verdict.kind, "it names no session")
         session = ProxySession(incoming.instance, incoming.user, incoming.client.name, name.value)
-        stored = await self._store.read(lambda r: r.proxy.bindings.read(session))
+        stored, block = await self._store.read(lambda r: _kept(r, session))
         verdict = classify(
             request, incoming.headers, incoming.client, incoming.suffix, None if stored is None else stored.main
         )
-        read = _Read(incoming, original, request, session, stored, verdict)
+        read = _Read(incoming, original, request, session, stored, block, verdict)
         if verdict.kind not in INJECTED:
             return self._without(incoming, request, verdict.kind, verdict.reason)
         return await self._injected(read)
@@ -180,9 +181,8 @@ class MemoryStep:
         return Prepared(body, read.verdict.kind, bypass, None, watch, request.model)
 
     async def _block(self, read: _Read, bound: Bound, *, may_make: bool) -> str:
-        kept = await self._snapshots.kept(read.session)
-        if kept is not None or not may_make:
-            return kept or ""
+        if read.block is not None or not may_make:
+            return read.block or ""
         return await self._snapshots.of(read.session, self._fetch(read.caller, bound), self._bridge(read.session))
 
     def _fetch(self, caller: Caller, bound: Bound) -> Fetch:
@@ -322,6 +322,12 @@ class _Watch:
         except Exception:  # noqa: BLE001 - the client has its answer; nobody is left to tell
             self._step.bypasses["what was answered could not be kept"] += 1
             _log.exception("the end of a request could not be kept")
+
+
+def _kept(r: Repositories, session: ProxySession) -> tuple[Bound | None, str | None]:
+    """Return the binding and the system block of a session, in one go: every request of it waits for them."""
+    snapshot = r.proxy.snapshots.read(session)
+    return r.proxy.bindings.read(session), None if snapshot is None else snapshot.block.decode()
 
 
 def _plain(reason: str) -> str:

@@ -26,6 +26,7 @@ __all__ = [
     "LlmSettings",
     "MirrorSettings",
     "PipelineSettings",
+    "ProxySettings",
     "RecallSettings",
     "RetentionSettings",
     "ServerSettings",
@@ -69,6 +70,7 @@ class ServerSettings:
     require_session: Literal["writes", "always"] = _option(
         "writes", "which L0 and L1 calls must name a session", env="MEMSTRATA_REQUIRE_SESSION"
     )
+    mcp_language: Literal["en", "zh"] = _option("en", "language of the MCP tools, over HTTP and over standard input")
     shutdown_seconds: float = _option(10.0, "how long a stop may take to finish waiting distillation", minimum=0)
 
 
@@ -230,6 +232,49 @@ class DirectorySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ProxySettings:
+    """The model proxy: what stands where the provider's address was, and puts memory into requests."""
+
+    enabled: bool = _option(True, "take the proxy's paths on the server's port")
+    host: str = _option("127.0.0.1", "address of a proxy that runs alone; any but loopback needs a core with keys")
+    port: int = _option(8_096, "port of a proxy that runs alone; 0 takes a free one", minimum=0, maximum=65_535)
+    core_url: str = _option("http://127.0.0.1:8420", "the core that a proxy which runs alone asks")
+    core_api_key: str = _option("", "the core's API key, for a proxy that runs alone", secret=True)
+    public_url: str = _option("", "address by which agents reach the proxy, for the recipes in prompts; empty: its own")
+    upstreams: tuple[str, ...] = _option(
+        (),
+        "providers as name=address; a name is an agent's, or `anthropic` or `openai` for all that speak so. These two"
+        " are https://api.anthropic.com and https://api.openai.com/v1 unless they are named here",
+    )
+    upstream_keys: tuple[str, ...] = _option(
+        (), "keys of providers as name=key; one takes the place of the client's own", secret=True
+    )
+    instance: str = _option("default", "instance of requests whose path names none")
+    user: str = _option("me", "whose memory it is in front of a core without an API key, if no user key comes")
+    team: str = _option("personal", "team of that memory, for sessions that name none")
+    agent: str = _option("assistant", "agent of that memory, for sessions that name none")
+    system_users: tuple[str, ...] = _option((), "ids of users whose requests have no memory, such as workers' own")
+    recall: bool = _option(True, "put memories into questions of clients that send their whole history each time")
+    recall_budget_ms: int = _option(300, "longest that a question waits for its memories", minimum=10)
+    recall_memories: int = _option(5, "most memories in one question", minimum=1, maximum=50)
+    recall_characters: int = _option(1_200, "longest text of all memories in one question", minimum=100)
+    snapshot_tokens: int = _option(4_000, "most tokens of persona, scenes and guide in a system prompt", minimum=200)
+    memory_write: bool = _option(True, "keep what was asked and answered")
+    forms: bool = _option(True, "ask in the client whose memory a new session has, where there is a choice")
+    session_days: int = _option(30, "days that an unused session keeps its binding and its ledger", minimum=1)
+    connect_timeout_seconds: float = _option(10.0, "longest wait for a provider's connection; 0: no limit", minimum=0)
+    first_byte_timeout_seconds: float = _option(
+        600.0, "longest wait for an answer's first byte; 0: no limit", minimum=0
+    )
+    idle_timeout_seconds: float = _option(300.0, "longest silence within an answer; 0: no limit", minimum=0)
+    max_body_bytes: int = _option(67_108_864, "largest request body", minimum=1_024, maximum=1 << 30)
+    requests_per_minute: int = _option(0, "requests of a user to a model within a minute; 0: no limit", minimum=0)
+    input_tokens_per_minute: int = _option(
+        0, "tokens that a model reads for a user within a minute; 0: no limit", minimum=0
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All sections. Construct one directly in code, or read it with `load_settings`."""
 
@@ -249,6 +294,7 @@ class Settings:
     llm: LlmSettings = field(default_factory=LlmSettings)
     embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
     directory: DirectorySettings = field(default_factory=DirectorySettings)
+    proxy: ProxySettings = field(default_factory=ProxySettings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memstrata.errors import InvalidRequest, MemstrataError
 from memstrata.proxy.asgi import ClientGone, TooLarge, read_body, respond
@@ -119,14 +119,28 @@ class ProxyApp:
             await self._unknown(scope, send)
             return
         self.counts["requests"] += 1
+        begun = False
+
+        async def watched(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
         try:
-            await self._taken(_arrived(scope, route, self._rules.gateway_key), receive, send)
+            await self._taken(_arrived(scope, route, self._rules.gateway_key), receive, watched)
         except ClientGone:
             self.counts["left early"] += 1
         except _Refused as refused:
             self.counts[f"refused {refused.status}"] += 1
             body = WIRES[route.wire].error(refused.status, "", str(refused))
             await respond(send, refused.status, body, _JSON, refused.headers)
+        except Exception:
+            # The edge: a client that has nothing yet gets an answer of its protocol, one that has a part sees it end.
+            self.counts["failed"] += 1
+            if begun:
+                raise
+            _log.exception("a request could not be forwarded")
+            await respond(send, 500, WIRES[route.wire].error(500, "", "the proxy failed"), _JSON)
 
     async def _taken(self, arrived: _Arrived, receive: Receive, send: Send) -> None:
         route, wire = arrived.route, WIRES[arrived.route.wire]

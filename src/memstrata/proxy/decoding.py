@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from importlib import import_module
 from typing import Protocol
 
 __all__ = ["Decoder", "decoder_for"]
@@ -24,8 +23,6 @@ def decoder_for(encoding: str) -> Decoder | None:
             return _Inflating(16 + zlib.MAX_WBITS)
         case "deflate":
             return _Deflate()
-        case "br":
-            return _brotli()
         case _:
             return None
 
@@ -56,26 +53,3 @@ class _Deflate:
         if self._inflating is None and data:
             self._inflating = _Inflating(zlib.MAX_WBITS if data[0] & 0x0F == 8 else -zlib.MAX_WBITS)
         return b"" if self._inflating is None else self._inflating.feed(data)
-
-
-class _Brotli:
-    def __init__(self, module: str) -> None:
-        found = import_module(module)
-        self._decompressor = found.Decompressor()
-        self._error: type[Exception] = found.error
-
-    def feed(self, data: bytes) -> bytes:
-        process = getattr(self._decompressor, "process", None) or self._decompressor.decompress
-        try:
-            return bytes(process(data))
-        except self._error as error:
-            raise ValueError("not in the encoding that it says") from error
-
-
-def _brotli() -> Decoder | None:
-    for module in ("brotli", "brotlicffi"):
-        try:
-            return _Brotli(module)
-        except ImportError:
-            continue
-    return None

@@ -7,7 +7,6 @@ not asked for, because the answer is read beside its way to the client.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from importlib.util import find_spec
 
 from memstrata.proxy.credentials import Credentials, Header, holds_key
 from memstrata.proxy.targets import Target
@@ -35,10 +34,7 @@ _IDENTITY = frozenset({b"x-team-id", b"x-agent-id", b"x-task-id"})
 _OURS = (b"x-tdai-", b"x-memstrata-")
 _CREDENTIALS = frozenset({b"authorization", b"x-api-key"})
 
-READABLE: frozenset[bytes] = frozenset(
-    {b"identity", b"gzip", b"x-gzip", b"deflate"}
-    | ({b"br"} if find_spec("brotli") or find_spec("brotlicffi") else set())
-)
+READABLE = frozenset({b"identity", b"gzip", b"x-gzip", b"deflate"})
 """Content encodings that the copy of an answer can be read in."""
 
 

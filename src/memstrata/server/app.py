@@ -14,6 +14,7 @@ from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memstrata.errors import Forbidden, InvalidRequest, NotFound, Unauthorized
+from memstrata.mcp import is_available
 from memstrata.records.people import User
 from memstrata.server.archives import ARCHIVE_PATHS, ArchiveEndpoint
 from memstrata.server.authority import Authority, actor_of, claimed_key
@@ -31,6 +32,7 @@ from memstrata.server.caller import (
 from memstrata.server.envelope import Answer, Data, IncompleteIds, not_found, send_answer, success
 from memstrata.server.gate import Gate
 from memstrata.server.handlers import operations
+from memstrata.server.mcp_endpoint import MCP_PATH, McpEndpoint, mcp_health
 from memstrata.server.meta.endpoint import MetaEndpoint
 from memstrata.server.meta.identity import peer_of
 from memstrata.server.metrics import Metrics
@@ -60,6 +62,10 @@ def create_app(memory: Memory, settings: ServerSettings) -> ASGIApp:
         for route in META_ROUTES
     ]
     endpoints += [StarletteRoute(path, ArchiveEndpoint(path, memory, settings, _unknown)) for path in ARCHIVE_PATHS]
+    if is_available():
+        # Its tools call the same routes through a gate of their own: they are checked and counted like any request.
+        api = Gate(Router(list(endpoints), redirect_slashes=False, default=_unknown), settings, metrics)
+        endpoints.append(StarletteRoute(MCP_PATH, McpEndpoint(api, memory, settings, _unknown)))
     return Gate(Router(endpoints, redirect_slashes=False, default=_unknown), settings, metrics)
 
 
@@ -165,7 +171,8 @@ class _OperationEndpoint:
             await send_answer(await self._health(scope), send)
 
     async def _health(self, scope: Scope) -> Answer:
-        return await operations.health(self._memory, with_details=self._may_call(dict(scope["headers"])))
+        details = self._may_call(dict(scope["headers"]))
+        return await operations.health(self._memory, {"mcp": mcp_health()}, with_details=details)
 
     def _may_call(self, headers: Headers) -> bool:
         try:

@@ -102,6 +102,7 @@ _META: Final[Mapping[str, tuple[str, ...]]] = {
 POLICY: Final[Mapping[str, Identity]] = {
     "/health": "nobody",
     "/metrics": "internal",
+    "/mcp": "scope",
     "/v2/pipeline/status": "operator",
     "/v3/export": "internal",
     "/v3/import": "internal",

@@ -184,6 +184,7 @@ class SceneWrite(Request, kw_only=True, frozen=True):
     path: str
     content: str
     summary: str | None = None
+    create: bool = False
 
 
 class SceneRestore(Request, kw_only=True, frozen=True):

@@ -16,8 +16,8 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -30,9 +30,13 @@ from memstrata.settings import ServerSettings
 if TYPE_CHECKING:
     from memstrata.memory import Memory
 
-__all__ = ["bind", "serve", "serve_until"]
+__all__ = ["Beside", "bind", "serve", "serve_alone", "serve_until"]
 
 OpenMemory = Callable[[], "AbstractAsyncContextManager[Memory]"]
+Beside = Callable[["Memory", ASGIApp, str], AbstractAsyncContextManager[ASGIApp]]
+"""Puts another application in front of the API on the same port; is told the memory, the API and the base URL."""
+OpenApplication = Callable[[str], AbstractAsyncContextManager[ASGIApp]]
+"""Opens an application for the base URL that it will be served at."""
 
 # Longer than the clients keep an idle connection, so that it is the client who closes it: a server that does it first
 # makes the next request fail.
@@ -42,14 +46,35 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _log = logging.getLogger(__name__)
 
 
-def serve(open_memory: OpenMemory, settings: ServerSettings, *, on_ready: Callable[[str], None] | None = None) -> None:
+def serve(
+    open_memory: OpenMemory,
+    settings: ServerSettings,
+    *,
+    on_ready: Callable[[str], None] | None = None,
+    beside: Beside | None = None,
+) -> None:
     """Serve until SIGTERM or SIGINT, then return. `on_ready` is told the base URL once requests are accepted.
 
     Raises Misconfigured when the address cannot be used, or is open to others without an API key; also whatever opening
     the memory raises.
     """
     with bind(settings) as listener, asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve_until_signalled(listener, open_memory, settings, on_ready))
+        runner.run(_until_signalled(lambda stop: serve_until(stop, listener, open_memory, settings, on_ready, beside)))
+
+
+def serve_alone(
+    open_application: OpenApplication, settings: ServerSettings, *, on_ready: Callable[[str], None] | None = None
+) -> None:
+    """The same for an application without a memory in this process. Raises Misconfigured, and what opening it raises."""
+    with bind(settings) as listener, asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        url = _url(listener)
+
+        async def until(stop: asyncio.Event) -> None:
+            async with open_application(url) as application:
+                ready = (lambda: None) if on_ready is None else (lambda: on_ready(url))
+                await _served(stop, listener, application, settings, ready)
+
+        runner.run(_until_signalled(until))
 
 
 async def serve_until(
@@ -58,6 +83,7 @@ async def serve_until(
     open_memory: OpenMemory,
     settings: ServerSettings,
     on_ready: Callable[[str], None] | None = None,
+    beside: Beside | None = None,
 ) -> None:
     """Serve on a bound socket, which is closed at the end, in the running loop until `stop` is set.
 
@@ -72,12 +98,24 @@ async def serve_until(
                 if on_ready is not None:
                     on_ready(url)
 
-            server = _Server(_config(create_app(memory, settings), settings), ready)
-            stopping = asyncio.create_task(server.stop_when(stop), name="stop-server")
-            try:
-                await server.serve([listener])
-            finally:
-                stopping.cancel()
+            api = create_app(memory, settings)
+            async with nullcontext(api) if beside is None else beside(memory, api, url) as application:
+                await _served(stop, listener, application, settings, ready)
+
+
+async def _served(
+    stop: asyncio.Event,
+    listener: socket.socket,
+    application: ASGIApp,
+    settings: ServerSettings,
+    ready: Callable[[], None],
+) -> None:
+    server = _Server(_config(application, settings), ready)
+    stopping = asyncio.create_task(server.stop_when(stop), name="stop-server")
+    try:
+        await server.serve([listener])
+    finally:
+        stopping.cancel()
 
 
 def bind(settings: ServerSettings) -> socket.socket:
@@ -142,12 +180,10 @@ def _config(app: ASGIApp, settings: ServerSettings) -> uvicorn.Config:
     )
 
 
-async def _serve_until_signalled(
-    listener: socket.socket, open_memory: OpenMemory, settings: ServerSettings, on_ready: Callable[[str], None] | None
-) -> None:
+async def _until_signalled(run: Callable[[asyncio.Event], Awaitable[None]]) -> None:
     stop = asyncio.Event()
     with _stopping_on_signals(stop):
-        await serve_until(stop, listener, open_memory, settings, on_ready)
+        await run(stop)
 
 
 @contextmanager

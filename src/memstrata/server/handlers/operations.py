@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from memstrata import __version__
@@ -14,10 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["health"]
 
 
-async def health(memory: Memory, *, with_details: bool) -> Answer:
-    """Answer with the state of every component. Counts and sizes are for those who may call the API as well."""
+async def health(memory: Memory, own: Mapping[str, ComponentHealth], *, with_details: bool) -> Answer:
+    """Answer with the state of every component, the server's `own` too. Counts and sizes are for who may call the API."""
     state = await memory.health()
-    components = {name: _component(part, with_details) for name, part in state.components.items()}
+    components = {name: _component(part, with_details) for name, part in {**state.components, **own}.items()}
     return json_answer(
         200,
         {

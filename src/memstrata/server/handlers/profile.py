@@ -36,7 +36,8 @@ __all__ = [
 async def list_scenes(call: Call[SceneList]) -> Data:
     """List all scenes whose path begins with a text, hottest first."""
     scenes = await call.memory.scenes(call.scope, prefix=check_prefix(call.request.path_prefix or ""))
-    return {"entries": [scene_entry(call.scope, item) for item in scenes], "total": len(scenes)}
+    entries = [{**scene_entry(call.scope, item), "size": len(item.body.encode())} for item in scenes]
+    return {"entries": entries, "total": len(scenes)}
 
 
 async def count_scenes(call: Call[SceneList]) -> Data:
@@ -52,10 +53,11 @@ async def read_scene(call: Call[ScenePath]) -> Data:
 
 
 async def write_scene(call: Call[SceneWrite]) -> Data:
-    """Write a new version of a scene that exists; META is the server's, whatever the content says."""
+    """Write a new version of a scene that exists, or with `create` one that does not; META is the server's in any case."""
     request = call.request
     path = check_path(request.path)
-    scene = await call.memory.write_scene(call.scope, path, request.content, summary=request.summary)
+    write = call.memory.create_scene if request.create else call.memory.write_scene
+    scene = await write(call.scope, path, request.content, summary=request.summary)
     return {
         "path": scene.path,
         "updated_at": to_iso(scene.updated_at),

@@ -6,13 +6,23 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 FILE ?=
 DATA_DIR ?=
-CODE := src tests benchmarks
+CODE := src tests benchmarks examples
 DEV := $(VENV)/.installed-dev
 # A development environment can do all that the demo needs.
 RUN := $(if $(wildcard $(DEV)),$(DEV),$(VENV)/.installed-demo)
 
+# The frameworks that adapters are for. CrewAI pins what the others have left behind, so it lives apart. These environments
+# last as long as their lock: what a lock says, not its age, names the mark of what was installed.
+FRAMEWORKS := .venv-frameworks
+CREWAI := .venv-crewai
+mark = $(1)/.installed-$(firstword $(shell cksum <$(2)))
+FRAMEWORKS_READY := $(call mark,$(FRAMEWORKS),requirements/frameworks.txt)
+CREWAI_READY := $(call mark,$(CREWAI),requirements/crewai.txt)
+BASE_TESTS = $(BIN)/pytest --numprocesses auto --dist worksteal -m "not slow and not local_model and not frameworks"
+TOGETHER := langchain,langchain_blocking,openai_agents,pydantic_ai,llamaindex,google_adk,autogen,claude_agent
+
 .DEFAULT_GOAL := help
-.PHONY: help demo stop check test test-slow test-model bench lock clean
+.PHONY: help demo stop check test test-base test-frameworks test-slow test-model bench lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s%s\n", $$1, $$2 }'
@@ -31,8 +41,19 @@ check: $(DEV) ## lint, types, import rules, generated pages
 	@$(BIN)/memstrata config --markdown | diff -u docs/settings.md - \
 	  || { echo "docs/settings.md is not what the program says: memstrata config --markdown > docs/settings.md" >&2; exit 1; }
 
-test: check ## check, then every test but the slow ones
-	$(BIN)/pytest --numprocesses auto --dist worksteal -m "not slow and not local_model"
+# The base tests wait more than they compute, so the frameworks run in what they leave; their output comes after.
+test: check $(FRAMEWORKS_READY) $(CREWAI_READY) ## check, then every test but the slow ones
+	@log=$$(mktemp); nice $(MAKE) --no-print-directory test-frameworks >"$$log" 2>&1 & frameworks=$$!; \
+	$(BASE_TESTS); base=$$?; \
+	wait $$frameworks; frameworks=$$?; cat "$$log"; rm -f "$$log"; \
+	exit $$((base | frameworks))
+
+test-base: check ## the same without the agent frameworks
+	$(BASE_TESTS)
+
+test-frameworks: $(FRAMEWORKS_READY) $(CREWAI_READY) ## the adapters, each with its real framework
+	$(FRAMEWORKS)/bin/pytest tests/frameworks --numprocesses auto --dist loadgroup --with-frameworks $(TOGETHER)
+	$(CREWAI)/bin/pytest tests/frameworks --with-frameworks crewai
 
 test-slow: $(DEV) ## the slow tests: faults, load, recorded requests
 	$(BIN)/pytest -m "slow and not local_model"
@@ -51,9 +72,13 @@ lock: ## write the lock files anew; needs uv
 	requirements/lock
 
 clean: ## remove what was installed and built, never data
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(FRAMEWORKS) $(CREWAI) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.installed-%: requirements/%.txt requirements/install pyproject.toml
 	@requirements/install $(VENV) $<
 	@touch $@
+
+$(FRAMEWORKS_READY): ; @rm -rf $(FRAMEWORKS) && requirements/install $(FRAMEWORKS) requirements/frameworks.txt && touch $@
+
+$(CREWAI_READY): ; @rm -rf $(CREWAI) && requirements/install $(CREWAI) requirements/crewai.txt && touch $@

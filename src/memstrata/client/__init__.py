@@ -102,6 +102,7 @@ if TYPE_CHECKING:
     )
     from memstrata.client._sync import MemoryClient
     from memstrata.client._tool_calls import ToolSpec
+    from memstrata.client.memory_tool import AsyncMemoryTool, MemoryTool
     from memstrata.client.recalling import AsyncRecaller, Recalled, Recaller
     from memstrata.client.toolset import AsyncToolset, Toolset
     from memstrata.client.turn import (
@@ -130,6 +131,7 @@ __all__ = [
     "AsyncMemoryClient",
     "AsyncMemoryGenerationLogClient",
     "AsyncMemoryPromptClient",
+    "AsyncMemoryTool",
     "AsyncMetadataClient",
     "AsyncRecaller",
     "AsyncToolset",
@@ -170,6 +172,7 @@ __all__ = [
     "MemoryClient",
     "MemoryGenerationLogClient",
     "MemoryPromptClient",
+    "MemoryTool",
     "MemoryVersion",
     "MemoryWatermarkStore",
     "MemstrataClientError",
@@ -259,6 +262,7 @@ _HOMES: Mapping[str, str] = {
         ),
         "_sync": "MemoryClient",
         "_tool_calls": "ToolSpec",
+        "memory_tool": "AsyncMemoryTool MemoryTool",
         "recalling": "AsyncRecaller Recalled Recaller",
         "toolset": "AsyncToolset Toolset",
         "turn": (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from types import EllipsisType
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -31,6 +31,7 @@ from memstrata.client._results import (
     page,
     version_number,
 )
+from memstrata.client._times import wire_time
 
 __all__ = ["Call", "Calls", "MessageLike", "Time", "wire_time"]
 
@@ -210,6 +211,10 @@ class Calls:
         body = {"path": path, "content": content, "summary": summary}
         return self._post("/v3/scenario/write", body, _version, repeatable=False)
 
+    def create_scene(self, path: str, content: str, summary: str | None) -> Call[int]:
+        body = {"path": path, "content": content, "summary": summary, "create": True}
+        return self._post("/v3/scenario/write", body, _version, repeatable=False)
+
     def remove_scene(self, path: str) -> Call[None]:
         return self._post("/v3/scenario/rm", {"path": path}, _nothing)
 
@@ -346,13 +351,6 @@ def _window(since: Time | None, until: Time | None) -> dict[str, str | None]:
         "time_start": wire_time(since) if isinstance(since, datetime) else since,
         "time_end": wire_time(until) if isinstance(until, datetime) else until,
     }
-
-
-def wire_time(time: datetime) -> str:
-    """Return a time as the server reads it, in UTC and milliseconds. Raises ValueError for one without a zone."""
-    if time.tzinfo is None:
-        raise ValueError("a datetime without a time zone could mean any instant; give it one")
-    return time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 def _total(data: Data) -> int:

@@ -132,6 +132,7 @@ class Scene:
     version: int
     created_at: datetime | None
     updated_at: datetime | None
+    size_bytes: int = 0  # of its text, where the answer is a list of scenes
 
     @classmethod
     def read(cls, data: Data) -> Scene:
@@ -142,6 +143,7 @@ class Scene:
             version=int(data.get("version", 0)),
             created_at=time_of(data.get("created_at")),
             updated_at=time_of(data.get("updated_at")),
+            size_bytes=int(data.get("size", 0)),
         )
 
 

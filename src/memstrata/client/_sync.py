@@ -220,6 +220,10 @@ class MemoryClient(Connection):
         """Write a new version of a scene that exists and return its number."""
         return self._send(self._calls.write_scene(path, content, summary), timeout)
 
+    def create_scene(self, path: str, content: str, *, summary: str | None = None, timeout: float | None = None) -> int:
+        """Write a scene where there is none and return its version; Conflict for a path that is taken."""
+        return self._send(self._calls.create_scene(path, content, summary), timeout)
+
     def remove_scene(self, path: str, *, timeout: float | None = None) -> None:
         """Remove a scene, or all under a path that ends in `/`."""
         self._send(self._calls.remove_scene(path), timeout)

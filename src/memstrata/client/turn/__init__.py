@@ -1,24 +1,34 @@
-"""Turn capture: each turn of an agent handed to memory once, however often its run is interrupted, resumed or repeated."""
+"""Turn capture: each turn of an agent handed to memory once, however often its run is interrupted, resumed or repeated.
 
-from memstrata.client.turn.blocking import TurnRecorder
-from memstrata.client.turn.cleaning import RULES, clean
-from memstrata.client.turn.formats import (
-    Views,
-    view_anthropic,
-    view_langchain,
-    view_openai_chat,
-    view_openai_responses,
-    view_plain,
-)
-from memstrata.client.turn.langgraph_store import LangGraphWatermarkStore
-from memstrata.client.turn.messages import MessageView, Seen
-from memstrata.client.turn.recorder import AsyncTurnRecorder, TurnIds
-from memstrata.client.turn.redis_store import RedisWatermarkStore
-from memstrata.client.turn.slicing import CaptureRules
-from memstrata.client.turn.sqlite_store import SqliteWatermarkStore
-from memstrata.client.turn.status import Outcome, RecorderStatus
-from memstrata.client.turn.store import BlockingWatermarkStore, InThread, MemoryWatermarkStore, WatermarkStore
-from memstrata.client.turn.watermark import Turn
+Names load on first use: a hook that only cleans a prompt does not wait for `httpx`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memstrata.client.turn.blocking import TurnRecorder
+    from memstrata.client.turn.cleaning import RULES, clean
+    from memstrata.client.turn.formats import (
+        Views,
+        view_anthropic,
+        view_langchain,
+        view_openai_chat,
+        view_openai_responses,
+        view_plain,
+    )
+    from memstrata.client.turn.langgraph_store import LangGraphWatermarkStore
+    from memstrata.client.turn.messages import MessageView, Seen
+    from memstrata.client.turn.recorder import AsyncTurnRecorder, TurnIds
+    from memstrata.client.turn.redis_store import RedisWatermarkStore
+    from memstrata.client.turn.slicing import CaptureRules
+    from memstrata.client.turn.sqlite_store import SqliteWatermarkStore
+    from memstrata.client.turn.status import Outcome, RecorderStatus
+    from memstrata.client.turn.store import BlockingWatermarkStore, InThread, MemoryWatermarkStore, WatermarkStore
+    from memstrata.client.turn.watermark import Turn
 
 __all__ = [
     "RULES",
@@ -46,3 +56,34 @@ __all__ = [
     "view_openai_responses",
     "view_plain",
 ]
+
+_HOMES: Mapping[str, str] = {
+    name: module
+    for module, names in {
+        "blocking": "TurnRecorder",
+        "cleaning": "RULES clean",
+        "formats": "Views view_anthropic view_langchain view_openai_chat view_openai_responses view_plain",
+        "langgraph_store": "LangGraphWatermarkStore",
+        "messages": "MessageView Seen",
+        "recorder": "AsyncTurnRecorder TurnIds",
+        "redis_store": "RedisWatermarkStore",
+        "slicing": "CaptureRules",
+        "sqlite_store": "SqliteWatermarkStore",
+        "status": "Outcome RecorderStatus",
+        "store": "BlockingWatermarkStore InThread MemoryWatermarkStore WatermarkStore",
+        "watermark": "Turn",
+    }.items()
+    for name in names.split()
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

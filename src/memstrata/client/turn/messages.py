@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
-from memstrata.client._calls import wire_time
+from memstrata.client._times import wire_time
 
 __all__ = ["ContentRead", "MessageView", "Role", "Seen", "aware_time", "field_of", "read_content"]
 

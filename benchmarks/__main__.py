@@ -14,7 +14,19 @@ from pathlib import Path
 from benchmarks.bench import Bench
 from benchmarks.machine import description
 from benchmarks.record import Record
-from benchmarks.suites import add, client, directory, distillation, gold, retrieval, search, sessions, start, vectors
+from benchmarks.suites import (
+    add,
+    client,
+    directory,
+    distillation,
+    gold,
+    hook,
+    retrieval,
+    search,
+    sessions,
+    start,
+    vectors,
+)
 from memstrata import __version__
 
 __all__ = ["main"]
@@ -29,6 +41,7 @@ SUITES: Mapping[str, Callable[[Bench], Awaitable[None]]] = {
     "distillation": distillation.measure,
     "directory": directory.measure,
     "client": client.measure,
+    "hook": hook.measure,
     "vectors": vectors.measure,
     "retrieval": retrieval.measure,
 }

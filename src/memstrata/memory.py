@@ -27,7 +27,7 @@ from memstrata.directory import Directory
 from memstrata.distill.atoms.step import AtomsStep
 from memstrata.distill.choice import Chosen, chosen_distiller
 from memstrata.distill.cleaned import CleanedDistiller
-from memstrata.distill.edits import corrected_memory, edited_persona, edited_scene, refusal
+from memstrata.distill.edits import corrected_memory, created_scene, edited_persona, edited_scene, refusal
 from memstrata.distill.persona.step import PersonaStep
 from memstrata.distill.protocol import Distiller
 from memstrata.distill.run import StepContext
@@ -413,6 +413,13 @@ class Memory:
         content, line = await self._redaction.cleaned(profile, [content, summary or ""])
         work = edited_scene(profile, path, content, None if summary is None else line, self._clock.now())
         return await self._write_document(profile, "scene.edit", work)
+
+    async def create_scene(self, scope: Scope, path: str, content: str, *, summary: str | None = None) -> Document:
+        """Write a scene in a person's name where there is none. Raises Conflict for a path that is taken."""
+        profile = self._profile(scope)
+        content, line = await self._redaction.cleaned(profile, [content, summary or ""])
+        work = created_scene(profile, path, content, None if summary is None else line, self._clock.now())
+        return await self._write_document(profile, "scene.create", work)
 
     async def remove_scene(self, scope: Scope, path: str) -> int:
         """Remove a scene, or with a trailing `/` all below; return how many went. Versions stay and can be restored."""

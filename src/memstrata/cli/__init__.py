@@ -10,8 +10,16 @@ __all__ = ["main"]
 _NEEDED = ("typer", "rich", "apsw", "filelock", "httptools", "msgspec", "prometheus_client", "starlette", "uvicorn")
 
 
+# What people ask of `memstrata hook`; everything else after it is a coding agent's and answered without the rest of this room.
+_ASKED_OF_HOOKS = ("status", "--help")
+
+
 def main() -> int:
     """Run `memstrata` with the arguments of this process and return its exit code (see `memstrata.cli.failures`)."""
+    if sys.argv[1:2] == ["hook"] and sys.argv[2:] and sys.argv[2] not in _ASKED_OF_HOOKS:
+        from memstrata.hooks.command import main as answer
+
+        answer(sys.argv[2:])
     if any(find_spec(name) is None for name in _NEEDED):
         from memstrata.cli.words import say
 

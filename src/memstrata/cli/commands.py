@@ -7,8 +7,10 @@ from typing import Annotated, Literal
 
 import typer
 
+from memstrata.cli.agent_commands import hook, setup
 from memstrata.cli.audit_commands import audit
 from memstrata.cli.eval_commands import evaluations
+from memstrata.cli.mcp_command import mcp
 from memstrata.cli.options import (
     Agent,
     ApiKey,
@@ -31,6 +33,7 @@ from memstrata.cli.options import (
 )
 from memstrata.cli.place import DEMO_NAME, Place
 from memstrata.cli.policy_commands import policy
+from memstrata.cli.proxy_command import proxy
 from memstrata.cli.screen import Screen
 from memstrata.cli.words import say
 from memstrata.errors import InvalidRequest
@@ -41,6 +44,10 @@ app = typer.Typer(help=say("help"), add_completion=False, pretty_exceptions_enab
 app.add_typer(evaluations, name="eval")
 app.add_typer(policy, name="policy")
 app.add_typer(audit, name="audit")
+app.add_typer(hook, name="hook")
+app.command(help=say("help.setup"))(setup)
+app.command(help=say("help.mcp"))(mcp)
+app.command(help=say("help.proxy"))(proxy)
 
 # The names that `memstrata.transfer.FORMATS` has; that module is not loaded for a help text, and a test compares them.
 FORMATS = ("auto", "openai", "chatgpt", "claude", "memstrata", "plain")

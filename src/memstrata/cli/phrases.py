@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from memstrata.cli.agent_phrases import AGENT_PHRASES
 from memstrata.cli.archive_phrases import ARCHIVE_PHRASES
 from memstrata.cli.audit_phrases import AUDIT_PHRASES
 from memstrata.cli.eval_phrases import EVAL_PHRASES
 from memstrata.cli.forgetting_phrases import FORGETTING_PHRASES
+from memstrata.cli.mcp_phrases import MCP_PHRASES
 from memstrata.cli.model_phrases import MODEL_PHRASES
+from memstrata.cli.proxy_phrases import PROXY_PHRASES
 from memstrata.cli.scan_phrases import SCAN_PHRASES
 
 __all__ = ["NOUNS", "PHRASES"]
@@ -418,6 +421,9 @@ PHRASES: Mapping[str, tuple[str, str]] = {
     **MODEL_PHRASES,
     **EVAL_PHRASES,
     **FORGETTING_PHRASES,
+    **AGENT_PHRASES,
+    **MCP_PHRASES,
+    **PROXY_PHRASES,
     **ARCHIVE_PHRASES,
     **AUDIT_PHRASES,
     **SCAN_PHRASES,

@@ -12,6 +12,7 @@ from memstrata.cli.admin import DEFAULT_INSTANCE, admin_key_file, first_admin, t
 from memstrata.cli.distilling import distiller_state
 from memstrata.cli.logs import LogFormat, write_logs
 from memstrata.cli.place import Place, read_settings
+from memstrata.cli.proxying import proxy_beside
 from memstrata.cli.screen import Screen
 from memstrata.cli.words import say
 from memstrata.memory import Memory
@@ -53,4 +54,5 @@ def serve(
                 key_files.append(made)
             yield memory
 
-    serve_until_signalled(open_memory, settings.server, on_ready=announce)
+    beside = proxy_beside(settings) if settings.proxy.enabled else None
+    serve_until_signalled(open_memory, settings.server, on_ready=announce, beside=beside)

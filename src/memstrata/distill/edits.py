@@ -10,17 +10,17 @@ from dataclasses import replace
 
 from memstrata.clock import Instant
 from memstrata.distill.scenes.meta import one_line, parse_scene
-from memstrata.distill.scenes.names import check_path
+from memstrata.distill.scenes.names import MAX_NAME_LENGTH, check_path, fold_path
 from memstrata.distill.scenes.navigation import strip_navigation
 from memstrata.distill.validate import MAX_SUMMARY
-from memstrata.errors import Forbidden, InvalidRequest, NotFound
+from memstrata.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from memstrata.records import PERSONA_PATH, Document, MemoryRecord, NewDocument, NewMemory, Profile, Scope
 from memstrata.store.protocol import Repositories
 from memstrata.text.analyser import index_terms
 from memstrata.text.graphemes import cut
 from memstrata.text.wellformed import well_formed
 
-__all__ = ["corrected_memory", "edited_persona", "edited_scene", "refusal", "version_by_hand"]
+__all__ = ["corrected_memory", "created_scene", "edited_persona", "edited_scene", "refusal", "version_by_hand"]
 
 MAX_CONTENT = 8_192
 
@@ -100,6 +100,30 @@ def edited_scene(
             "scene", path, parsed.body, said, old.heat, "human", old.created_at, now, sources
         )  # fmt: skip
         return r.profiles.write(profile, document)
+
+    return work
+
+
+def created_scene(
+    profile: Profile, path: str, content: str, summary: str | None, now: Instant
+) -> Callable[[Repositories], Document]:
+    """Return the work that writes a scene which is not there yet.
+
+    It raises Conflict where the path is taken, as a scene or as a folder of some, also for a file system that takes two
+    spellings for one. Raises InvalidRequest for a path that names no file.
+    """
+    check_path(path)
+    if any(not part.strip(". ") or len(part) > MAX_NAME_LENGTH for part in path.split("/")):
+        raise InvalidRequest(f"each part must be a name of at most {MAX_NAME_LENGTH} characters", field="path")
+    parsed = parse_scene(well_formed(content))
+    said = cut(one_line(well_formed(summary if summary is not None else parsed.summary or "")), MAX_SUMMARY, "…")
+    folded = fold_path(path)
+
+    def work(r: Repositories) -> Document:
+        for other in (fold_path(scene.path) for scene in r.profiles.documents(profile, "scene")):
+            if folded == other or folded.startswith(f"{other}/") or other.startswith(f"{folded}/"):
+                raise Conflict(f"Scenario file exists already: {path}")
+        return r.profiles.write(profile, NewDocument("scene", path, parsed.body, said, 1, "human", now, now, ()))
 
     return work
 

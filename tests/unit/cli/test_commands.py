@@ -3,8 +3,9 @@
 import subprocess
 import sys
 
-from memstrata.cli import commands
+from memstrata.cli import agent_commands, commands
 from memstrata.cli.example import example_file
+from memstrata.setup.clients.table import CLIENTS
 from memstrata.transfer import FORMATS, read_file
 
 
@@ -38,3 +39,7 @@ def test_the_example_is_at_hand() -> None:
 def test_the_example_in_the_package_is_the_one_of_the_repository() -> None:
     packaged = example_file().parents[1] / "src" / "memstrata" / "cli" / "lin.jsonl"
     assert packaged.read_bytes() == example_file().read_bytes()
+
+
+def test_the_coding_agents_on_offer_are_those_that_can_be_set_up() -> None:
+    assert tuple(CLIENTS) == agent_commands.CLIENTS

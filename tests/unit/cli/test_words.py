@@ -10,6 +10,8 @@ import pytest
 import memstrata.cli
 from memstrata.cli.phrases import NOUNS, PHRASES
 from memstrata.cli.words import Language, Words, terminal_language
+from memstrata.hooks.handle import OUTCOMES
+from memstrata.setup.clients.table import CLIENTS
 from memstrata.transfer.conversation import SkipReason
 
 CODE = "\n".join(
@@ -18,7 +20,7 @@ CODE = "\n".join(
     if not file.name.endswith("phrases.py")
 )
 # Their last part is a value: a kind of error, a reason, a state.
-COMPUTED = ("error.", "skip.", "status.state.", "status.layer.")
+COMPUTED = ("error.", "skip.", "status.state.", "status.layer.", "setup.advice.", "hooks.outcome.")
 
 
 def places(text: str) -> set[str]:
@@ -70,3 +72,9 @@ def test_one_of_a_thing_is_counted_as_one() -> None:
     assert [english.count("memory", number) for number in (0, 1, 1200)] == ["0 memories", "1 memory", "1,200 memories"]
     assert chinese.count("memory", 1) == "1 条记忆"
     assert all(len(set(forms)) == 3 for forms in NOUNS.values())
+
+
+def test_every_outcome_of_a_hook_and_every_advice_of_a_client_can_be_said() -> None:
+    wanted = {f"hooks.outcome.{outcome}" for outcome in OUTCOMES}
+    wanted |= {f"setup.advice.{advice}" for client in CLIENTS.values() for advice in client.advice}
+    assert wanted == {name for name in PHRASES if name.startswith(("hooks.outcome.", "setup.advice."))}

@@ -119,6 +119,7 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "scenes": ((), {"prefix": "ho"}),
     "read_scene": (("home.md",), {}),
     "write_scene": (("home.md", "# Home"), {"summary": "x"}),
+    "create_scene": (("home.md", "# Home"), {"summary": "x"}),
     "remove_scene": (("home.md",), {}),
     "scene_history": (("home.md",), {}),
     "restore_scene": (("home.md", 3), {}),

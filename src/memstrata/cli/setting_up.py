@@ -1,0 +1,132 @@
+"""`setup`: what a coding agent's configuration would become, a question, then the files or their backups."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import typer
+
+from memstrata.cli.connect import checked_url
+from memstrata.cli.failures import FAILED
+from memstrata.cli.screen import Screen
+from memstrata.cli.words import say
+from memstrata.errors import InvalidRequest
+from memstrata.hooks.place import Place, state_folder
+from memstrata.setup.change import Change, Launch
+from memstrata.setup.clients.client import Client
+from memstrata.setup.clients.table import CLIENTS
+from memstrata.setup.files import Backups, perform
+from memstrata.setup.plan import Edit, plan, plan_undo, unified
+
+__all__ = ["set_up", "take_out"]
+
+_LOOK_SECONDS = 1.0
+
+
+def set_up(screen: Screen, place: Place, also: Sequence[str], *, writes: bool) -> int:
+    """Connect a client, after asking unless it `writes` anyway.
+
+    Raises InvalidRequest for a client or kind that is none, Misconfigured and Conflict for files that are left alone.
+    """
+    client = _client(place.client)
+    changes = client.changes(os.environ, _home(), _launch(place))
+    if missing := [kind for kind in also if kind not in changes]:
+        raise InvalidRequest(say("setup.unsupported", client=client.name, kind=missing[0]))
+    wanted = [kind for kind in changes if kind == client.usual or kind in also]
+    backups = _backups(client)
+    edits = plan([one for kind in wanted for one in changes[kind]], _all(client, place), backups.read())
+    code = _perform(screen, client, edits, backups, writes=writes, undoes=False)
+    if code == 0:
+        for advice in client.advice if edits else ():
+            screen.line(say(f"setup.advice.{advice}"))
+        if edits:
+            screen.line(say("setup.undo_hint", client=client.name))
+        if not _answers(place.url):
+            screen.line(say("setup.no_server", url=place.url))
+    return code
+
+
+def take_out(screen: Screen, place: Place, *, writes: bool) -> int:
+    """Disconnect a client: everything of ours, whatever it was set up with. Raises as `set_up`."""
+    client = _client(place.client)
+    backups = _backups(client)
+    edits = plan_undo(_all(client, place), backups.read())
+    return _perform(screen, client, edits, backups, writes=writes, undoes=True)
+
+
+def _perform(
+    screen: Screen, client: Client, edits: Sequence[Edit], backups: Backups, *, writes: bool, undoes: bool
+) -> int:
+    answer = {"client": client.name, "files": [str(edit.path) for edit in edits]}
+    if not edits:
+        screen.line(say("setup.nothing", client=client.name))
+        screen.json({**answer, "diff": "", "written": False})
+        return 0
+    difference = "".join(unified(edit) for edit in edits)
+    for line in difference.removesuffix("\n").split("\n"):
+        screen.line(line)
+    may_write = writes or _agreed(screen)
+    if may_write:
+        perform(edits, backups, undoes=undoes)
+        for edit in edits:
+            screen.bullet(say("setup.removed" if edit.after is None else "setup.written", file=edit.path))
+        if not undoes:
+            screen.line(say("setup.backup", file=backups.file))
+    screen.json({**answer, "diff": difference, "written": may_write})
+    return 0 if may_write else FAILED
+
+
+def _agreed(screen: Screen) -> bool:
+    if screen.as_json or not sys.stdin.isatty():
+        screen.line(say("setup.not_asked"))
+        return False
+    if typer.confirm(say("setup.ask")):
+        return True
+    screen.line(say("setup.declined"))
+    return False
+
+
+def _client(name: str) -> Client:
+    if name not in CLIENTS:
+        raise InvalidRequest(say("setup.unknown", client=name, clients=", ".join(CLIENTS)))
+    return CLIENTS[name]
+
+
+def _all(client: Client, place: Place) -> list[Change]:
+    kinds = client.changes(os.environ, _home(), _launch(place)).values()
+    return [change for changes in kinds for change in changes]
+
+
+def _launch(place: Place) -> Launch:
+    """Return how to start us with the flags of a place; those that stand at their default are left out, but the URL."""
+    usual = Place(place.client)
+    flags = ["--url", checked_url(place.url)]
+    for name in ("instance", "team", "agent", "user"):
+        if getattr(place, name) != getattr(usual, name):
+            flags += [f"--{name}", getattr(place, name)]
+    own = Path(sys.argv[0])
+    program = (str(own.absolute()),) if own.stem == "memstrata" else (sys.executable, "-m", "memstrata.cli")
+    return Launch(program, tuple(flags))
+
+
+def _home() -> Path:
+    return Path(os.environ["HOME"]) if os.environ.get("HOME") else Path.home()
+
+
+def _backups(client: Client) -> Backups:
+    return Backups(state_folder(os.environ) / "setup" / f"{client.name}.json")
+
+
+def _answers(url: str) -> bool:
+    parts = urlsplit(url)
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        socket.create_connection((parts.hostname or "", port), _LOOK_SECONDS).close()
+    except (OSError, ValueError):
+        return False
+    return True

@@ -1,0 +1,48 @@
+"""What setup does to one file, and the command that it makes clients run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Change", "Launch", "is_hook_command"]
+
+_OURS = re.compile(r"""memstrata(?:\.cli|\.exe)?["']?\s+hook\s+(?:claude-code|codex)(?:\s|$)""")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Two pure functions over the text of a file: `put` our part in, `take` it out again.
+
+    Each returns the text itself where nothing is to do, and raises ValueError where the text is not what it must be.
+    `empty` is what a file that does not exist is taken for.
+    """
+
+    path: Path
+    put: Callable[[str], str]
+    take: Callable[[str], str]
+    empty: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How a client starts us: the program with its own arguments, and the flags that say which server and whose memory."""
+
+    program: tuple[str, ...]
+    flags: tuple[str, ...]
+
+    def line(self, *words: str) -> str:
+        """Return a command for a shell."""
+        return shlex.join((*self.program, *words, *self.flags))
+
+    def arguments(self, *words: str) -> list[str]:
+        """Return what follows the program where no shell is asked."""
+        return [*self.program[1:], *words, *self.flags]
+
+
+def is_hook_command(command: object) -> bool:
+    """Whether a command is one of ours, of this installation or another."""
+    return isinstance(command, str) and _OURS.search(command) is not None

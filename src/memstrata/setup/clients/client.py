@@ -1,0 +1,28 @@
+"""What setup must know of a client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from memstrata.setup.change import Change, Launch
+
+__all__ = ["Changes", "Client", "Kind"]
+
+Kind: TypeAlias = Literal["hooks", "mcp"]
+Changes: TypeAlias = Callable[[Mapping[str, str], Path, Launch], Mapping[Kind, tuple[Change, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """`changes` are made of the environment, the home folder and the command. `usual` is what is set up unasked.
+
+    `advice` says in words for it what the user must still do.
+    """
+
+    name: str
+    usual: Kind
+    changes: Changes
+    advice: tuple[str, ...] = ()

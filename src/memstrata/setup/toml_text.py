@@ -1,0 +1,112 @@
+"""One table of a TOML text put in, replaced or taken out, every other byte kept. Pure: text in, text out.
+
+A table is found by its header line. A line in a long string may look like one, and a table may be written in other ways
+than with a header, so the result is read again: it must say what was asked for, and of all else what it said before.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["with_table", "without_table"]
+
+_HEADER = re.compile(r"^[ \t]*\[.*$", re.MULTILINE)
+
+
+def with_table(text: str, path: Sequence[str], values: Mapping[str, str | Sequence[str]]) -> str:
+    """Return the text with a table of strings and lists of strings at a path of bare names.
+
+    Raises ValueError where the text is no TOML, or has the table in another form than under its own header.
+    """
+    if _at(_read(text), path) == {
+        name: value if isinstance(value, str) else list(value) for name, value in values.items()
+    }:
+        return text
+    rest = without_table(text, path)
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    if rest and not rest.endswith("\n"):
+        rest += line_end
+    # A JSON string without a lone surrogate is a basic string of TOML.
+    lines = [
+        f"[{'.'.join(path)}]",
+        *(f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in values.items()),
+    ]
+    written = rest + (line_end if rest.strip() else "") + line_end.join(lines) + line_end
+    if _without(_read(written), path) != _without(_read(text), path):
+        raise ValueError(f"{'.'.join(path)} cannot be written without changing something else")
+    return written
+
+
+def without_table(text: str, path: Sequence[str]) -> str:
+    """Return the text without a table and its inner tables. Raises ValueError as `with_table`."""
+    before = _read(text)
+    if _at(before, path) is None:
+        return text
+    headers = [*_HEADER.finditer(text)]
+    kept = text
+    for number in range(len(headers) - 1, -1, -1):
+        if not _is_of(headers[number][0], path):
+            continue
+        start = headers[number].start()
+        end = headers[number + 1].start() if number + 1 < len(headers) else len(text)
+        shorter = _joined(kept[:start], kept[start + len(_body(text[start:end])) :])
+        if _says(shorter, _without(before, path), path):
+            kept = shorter
+    if _at(_read(kept), path) is not None:
+        raise ValueError(f"{'.'.join(path)} is not a table under its own header; change it by hand")
+    return kept
+
+
+def _says(text: str, rest: dict[str, Any], path: Sequence[str]) -> bool:
+    """Whether a text is TOML and says, beside the table, just that."""
+    try:
+        return _without(_read(text), path) == rest
+    except ValueError:
+        return False
+
+
+def _body(table: str) -> str:
+    """Return a table up to its last value: comments and blank lines behind it belong to what follows."""
+    lines = table.splitlines(keepends=True)
+    while len(lines) > 1 and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
+        lines.pop()
+    return "".join(lines)
+
+
+def _joined(before: str, after: str) -> str:
+    """Close the gap: the blank line that `with_table` puts before a table goes with it."""
+    if before.endswith("\r\n\r\n"):
+        return before[:-2] + after
+    return before[:-1] + after if before.endswith("\n\n") else before + after
+
+
+def _is_of(header: str, path: Sequence[str]) -> bool:
+    name = header.split("#", 1)[0].strip()
+    wanted = ".".join(path)
+    return name == f"[{wanted}]" or name.startswith(f"[{wanted}.")
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"no TOML: {error}") from None
+
+
+def _at(values: Any, path: Sequence[str]) -> Any:
+    for name in path:
+        values = values.get(name) if isinstance(values, dict) else None
+    return values
+
+
+def _without(values: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
+    name, *rest = path
+    kept = {key: value for key, value in values.items() if key != name}
+    inner = values.get(name)
+    if rest and isinstance(inner, dict) and (left := _without(inner, rest)):
+        kept[name] = left
+    return kept

@@ -267,8 +267,9 @@ def _told(error: Exception) -> _Answer:
 
 
 def _use(block: object) -> tuple[str, object]:
-    read = block.get if isinstance(block, Mapping) else lambda name: getattr(block, name, None)
-    return str(read("id")), read("input")
+    if isinstance(block, Mapping):
+        return str(block.get("id")), block.get("input")
+    return str(getattr(block, "id", None)), getattr(block, "input", None)
 
 
 def _result(use: str, answer: _Answer) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import pytest
 from memstrata.client import AsyncMemoryClient, MemoryClient
 from memstrata.client.memory_tool import AsyncMemoryTool, MemoryTool
 
-HERE = {"team": "home", "agent": "helper", "user": "lin"}
+HERE: dict[str, Any] = {"team": "home", "agent": "helper", "user": "lin"}
 
 
 @pytest.fixture

@@ -12,12 +12,14 @@ from agents import (
     Agent,
     GuardrailFunctionOutput,
     InputGuardrailTripwireTriggered,
+    OutputGuardrailTripwireTriggered,
     RunConfig,
     RunState,
     SessionABC,
     SQLiteSession,
     function_tool,
     input_guardrail,
+    output_guardrail,
 )
 from agents.run_config import CallModelData, ModelInputData
 from agents.testing import ScriptedModel, assistant_message, function_call
@@ -131,22 +133,32 @@ async def test_a_conversation_that_the_provider_keeps_takes_in_nothing_of_memory
 
 async def test_a_turn_that_a_guardrail_stops_is_not_stored(memory: AgentsMemory, bench: Bench) -> None:
     @input_guardrail(run_in_parallel=False)
-    async def refuse(context: Any, agent: Any, given: Any) -> GuardrailFunctionOutput:
-        return GuardrailFunctionOutput(output_info=None, tripwire_triggered="forbidden" in json.dumps(given))
+    async def no_questions(context: Any, agent: Any, given: Any) -> GuardrailFunctionOutput:
+        return GuardrailFunctionOutput(output_info=None, tripwire_triggered="?" in given[-1]["content"])
 
-    @input_guardrail
-    async def refuse_late(context: Any, agent: Any, given: Any) -> GuardrailFunctionOutput:
-        return GuardrailFunctionOutput(output_info=None, tripwire_triggered="late" in json.dumps(given))
+    @output_guardrail
+    async def no_answers(context: Any, agent: Any, output: Any) -> GuardrailFunctionOutput:
+        return GuardrailFunctionOutput(output_info=None, tripwire_triggered=True)
 
+    agent = Agent(
+        name="helper",
+        model=model("An answer.", "Another."),
+        input_guardrails=[no_questions],
+        output_guardrails=[no_answers],
+    )
     session = SQLiteSession("s1")
-    agent = Agent(name="helper", model=model("never", "Hello."), input_guardrails=[refuse, refuse_late])
-    for text in ("something forbidden", "something late"):
-        with pytest.raises(InputGuardrailTripwireTriggered):
-            await memory.run(agent, text, session=session)
-    await memory.run(agent, "Hello?", session=session)
+    with pytest.raises(InputGuardrailTripwireTriggered):
+        await memory.run(agent, "A question?", session=session)
+    with pytest.raises(OutputGuardrailTripwireTriggered):
+        await memory.run(agent, "A wish.", session=session)
+    with pytest.raises(OutputGuardrailTripwireTriggered):
+        async with memory.run_streamed(agent, "A wish, streamed.", session=session) as result:
+            async for _ in result.stream_events():
+                pass
     await memory.drain()
-    print(await session.get_items())
-    assert await bench.said(S1) == [("user", "Hello?"), ("assistant", "Hello.")]
+
+    assert memory.status.outcomes == {"not begun": 1, "blocked": 2}
+    assert await bench.said(S1) == []
 
 
 async def test_a_stream_that_is_left_early_is_carried_by_the_next_turn(memory: AgentsMemory, bench: Bench) -> None:
@@ -215,7 +227,11 @@ async def test_a_resumed_run_of_a_kept_conversation_sends_it_nothing_of_memory(
     await memory.drain()
 
     assert [json.dumps(call.input).count(MARK) for call in scripted.calls] == [0, 0]
-    assert await bench.said(S1) == [("user", "Pay in Lisbon."), ("assistant", "Paid, in Lisbon.")]
+    assert await bench.said(S1) == [
+        ("user", "Pay in Lisbon."),
+        ("user", "Quickly, in Lisbon."),
+        ("assistant", "Paid, in Lisbon."),
+    ]
 
 
 async def test_a_filter_of_the_application_still_has_its_say(memory: AgentsMemory) -> None:

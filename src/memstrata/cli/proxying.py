@@ -37,7 +37,7 @@ def proxy_beside(settings: Settings) -> Beside:
     async def beside(memory: Memory, api: ASGIApp, url: str) -> AsyncIterator[ASGIApp]:
         import httpx
 
-        from memstrata.proxy.app import beside
+        from memstrata.proxy.app import mounted
         from memstrata.proxy.memory_core import MemoryCore
         from memstrata.proxy.service import Installation, running_proxy
 
@@ -47,7 +47,7 @@ def proxy_beside(settings: Settings) -> Beside:
         at = Installation(memory.store, core, settings.data_dir, url, SystemClock(), key)
         async with running_proxy(settings.proxy, at) as service:
             memory.show("proxy", service.health)
-            yield beside(api, service.app)
+            yield mounted(api, service.app)
 
     return beside
 

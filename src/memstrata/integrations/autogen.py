@@ -137,7 +137,7 @@ class _ShownContext(ChatCompletionContext):
         await self._inner.add_message(message)
 
     async def get_messages(self) -> list[LLMMessage]:
-        messages = list(await self._inner.get_messages())
+        messages = await self._inner.get_messages()
         running = self._running.get()
         return messages if running is None else await running[0].carried(messages, running[1], self._with)
 

@@ -150,6 +150,8 @@ class _Run:
         self.config = replace(config, call_model_input_filter=self._filter)
 
     async def blocked(self) -> None:
+        """Close a turn that a guardrail ended."""
+        self._take_session()
         await self.memory.ended(lambda: self.memory.messages, blocked=True)
 
     async def ended(self, result: RunResult | RunResultStreaming) -> None:

@@ -32,7 +32,7 @@ from memstrata.proxy.wire.wires import WIRES
 from memstrata.records.proxy import RateKey
 from memstrata.records.scope import check_id
 
-__all__ = ["ProxyApp", "ProxyRules", "beside"]
+__all__ = ["ProxyApp", "ProxyRules", "mounted"]
 
 _log = logging.getLogger(__name__)
 
@@ -276,7 +276,7 @@ class ProxyApp:
         await respond(send, 404, wire.error(404, "", "the proxy has no such path"), _JSON)
 
 
-def beside(api: ASGIApp, proxy: ProxyApp) -> ASGIApp:
+def mounted(api: ASGIApp, proxy: ProxyApp) -> ASGIApp:
     """Return an application in which the proxy takes its own paths and `api` everything else."""
 
     async def application(scope: Scope, receive: Receive, send: Send) -> None:

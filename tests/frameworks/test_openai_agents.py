@@ -147,14 +147,18 @@ async def test_a_turn_that_a_guardrail_stops_is_not_stored(memory: AgentsMemory,
         output_guardrails=[no_answers],
     )
     session = SQLiteSession("s1")
+
+    async def streamed(text: str) -> None:
+        async with memory.run_streamed(agent, text, session=session) as result:
+            async for _ in result.stream_events():
+                pass
+
     with pytest.raises(InputGuardrailTripwireTriggered):
         await memory.run(agent, "A question?", session=session)
     with pytest.raises(OutputGuardrailTripwireTriggered):
         await memory.run(agent, "A wish.", session=session)
     with pytest.raises(OutputGuardrailTripwireTriggered):
-        async with memory.run_streamed(agent, "A wish, streamed.", session=session) as result:
-            async for _ in result.stream_events():
-                pass
+        await streamed("A wish, streamed.")
     await memory.drain()
 
     assert memory.status.outcomes == {"not begun": 1, "blocked": 2}

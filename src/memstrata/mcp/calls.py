@@ -72,16 +72,17 @@ class ToolCalls:
     async def _remember(self, client: AsyncMemoryClient, arguments: Mapping[str, object]) -> str:
         """Store a statement as what the user said, in a session of its own, marked as a wish to have it kept.
 
-        The key is of the text: the same statement again stores nothing.
+        The key is of the text: the same statement again stores nothing, unless no memory is left of the first time.
         """
         words = self._words
         text = unicodedata.normalize("NFC", self._text(arguments, "text", words.no_text))
         if len(text) > MAX_STATEMENT:
             raise Unusable(words.too_long.format(MAX_STATEMENT))
-        key = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:32]
-        receipt = await client.add(
-            [("user", _explicit(text))], session=f"remember-{key}", idempotency_key=f"remember-{key}"
-        )
+        key = "remember-" + hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:32]
+        said = [("user", _explicit(text))]
+        receipt = await client.add(said, session=key, idempotency_key=key)
+        if receipt.replayed and await _is_forgotten(client, key):
+            receipt = await client.add(said, session=key)
         return words.remembered_before if receipt.replayed else words.remembered
 
     async def _forget(self, client: AsyncMemoryClient, owner: Owner, arguments: Mapping[str, object]) -> str:
@@ -144,6 +145,16 @@ class ToolCalls:
         if len(ids) != len(value):
             raise refusal
         return ids
+
+
+async def _is_forgotten(client: AsyncMemoryClient, session: str) -> bool:
+    """Whether a session has been distilled and no memory stands on it alone: then what was said there is to be said anew.
+
+    A memory may have been forgotten and its message kept, so that the message's receipt says nothing of it.
+    """
+    if (await client.status(session=session)).layers["l1"].pending:
+        return False
+    return not (await client.forgettable(session_ids=[session])).counts.get("memories", 0)
 
 
 def _explicit(text: str) -> str:

@@ -65,14 +65,14 @@ def specs(words: ToolWords, calls_per_turn: int) -> tuple[ToolSpec, ...]:
 def ask(name: str, arguments: object, scope: Calls, words: ToolWords, most_characters: int) -> Call[str]:
     """Return the call behind a tool call, whose answer is the text for the model. Raises Unusable."""
     given = _object(arguments, words)
+    anywhere = scope.narrowed(None, None, None, None, ...)  # the present session is before the model already
     match _ALIASES.get(name, name):
         case "memory_search":
             query, limit = _query(given, words), _limit(given)
-            call = scope.search(query, None, None, None, limit)
+            call = anywhere.search(query, None, None, None, limit)
             return _reading(call, lambda found: _listed(found, _memory, words, most_characters))
         case "conversation_search":
             query, limit = _query(given, words), _limit(given)
-            anywhere = scope.narrowed(None, None, None, None, ...)
             said = anywhere.search_messages(query, None, None, None, limit, NEIGHBOURS)
             return _reading(said, lambda found: _listed(found, _message, words, most_characters))
         case "read_scene":

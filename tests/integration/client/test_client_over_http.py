@@ -52,6 +52,16 @@ async def test_a_request_carries_what_was_remembered_and_the_tools_find_the_rest
         assert "没有这个路径" in await tools.begin_turn().call("read_scene", {"path": "none.md"})
 
 
+async def test_the_tools_of_one_session_find_what_was_said_in_another(serve: Any) -> None:
+    async with serve() as url, client(url) as memory:
+        await memory.add([("user", "记住：以后推荐菜谱都要注明过敏原")], session="last week")
+        await memory.flush(session="last week", wait_seconds=10.0)
+        tools = AsyncToolset(memory, language="zh")
+
+        assert "过敏原" in await tools.call("memory_search", {"query": "过敏原"})
+        assert "过敏原" in await tools.call("conversation_search", {"query": "过敏原"})
+
+
 async def test_the_directory_is_asked_by_the_person_whose_key_it_is(serve: Any) -> None:
     async with serve() as url:
         async with AsyncMetadataClient(url) as operator:

@@ -20,12 +20,14 @@ FRAMEWORKS_READY := $(call mark,$(FRAMEWORKS),requirements/frameworks.txt)
 CREWAI_READY := $(call mark,$(CREWAI),requirements/crewai.txt)
 BASE_TESTS = $(BIN)/pytest --numprocesses auto --dist worksteal -m "not slow and not local_model and not frameworks"
 TOGETHER := langchain,langchain_blocking,openai_agents,pydantic_ai,llamaindex,google_adk,autogen,claude_agent
+FRAMEWORK_TESTS = $(FRAMEWORKS)/bin/pytest tests/frameworks --numprocesses auto --dist loadgroup --with-frameworks $(TOGETHER) \
+  && $(CREWAI)/bin/pytest tests/frameworks --with-frameworks crewai
 
 .DEFAULT_GOAL := help
 .PHONY: help demo stop check test test-base test-frameworks test-slow test-model bench lock clean
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s%s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-24s%s\n", $$1, $$2 }'
 
 demo: $(RUN) ## see it work; FILE=path takes a conversation of your own
 	@$(BIN)/memstrata demo $(if $(FILE),"$(FILE)") $(if $(DATA_DIR),--data-dir "$(DATA_DIR)")
@@ -43,7 +45,7 @@ check: $(DEV) ## lint, types, import rules, generated pages
 
 # The base tests wait more than they compute, so the frameworks run in what they leave; their output comes after.
 test: check $(FRAMEWORKS_READY) $(CREWAI_READY) ## check, then every test but the slow ones
-	@log=$$(mktemp); nice $(MAKE) --no-print-directory test-frameworks >"$$log" 2>&1 & frameworks=$$!; \
+	@log=$$(mktemp); { $(FRAMEWORK_TESTS); } >"$$log" 2>&1 & frameworks=$$!; \
 	$(BASE_TESTS); base=$$?; \
 	wait $$frameworks; frameworks=$$?; cat "$$log"; rm -f "$$log"; \
 	exit $$((base | frameworks))
@@ -52,8 +54,7 @@ test-base: check ## the same without the agent frameworks
 	$(BASE_TESTS)
 
 test-frameworks: $(FRAMEWORKS_READY) $(CREWAI_READY) ## the adapters, each with its real framework
-	$(FRAMEWORKS)/bin/pytest tests/frameworks --numprocesses auto --dist loadgroup --with-frameworks $(TOGETHER)
-	$(CREWAI)/bin/pytest tests/frameworks --with-frameworks crewai
+	$(FRAMEWORK_TESTS)
 
 test-slow: $(DEV) ## the slow tests: faults, load, recorded requests
 	$(BIN)/pytest -m "slow and not local_model"

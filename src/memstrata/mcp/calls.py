@@ -10,14 +10,15 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from memstrata.client import AsyncMemoryClient
+from memstrata.client import AsyncMemoryClient, Forbidden, NotFound
 from memstrata.client._splitting import shortened
 from memstrata.client._tool_calls import MAX_QUERY, Unusable, ask
 from memstrata.client.turn.markers import escape
 from memstrata.mcp.confirmation import Confirmations, Owner, Selection
-from memstrata.mcp.tools import MAX_IDS, MAX_STATEMENT
+from memstrata.mcp.session_grant import SessionGrant
+from memstrata.mcp.tools import LOOKUPS, MAX_IDS, MAX_STATEMENT
 from memstrata.mcp.words import McpWords
 
 __all__ = ["MAX_CHARACTERS", "TIMEOUT_SECONDS", "Caller", "ToolCalls"]
@@ -25,8 +26,9 @@ __all__ = ["MAX_CHARACTERS", "TIMEOUT_SECONDS", "Caller", "ToolCalls"]
 MAX_CHARACTERS = 8_000  # of one answer; persona and notes of full length fit
 TIMEOUT_SECONDS = 10.0
 
-_SHARED = ("memory_search", "conversation_search", "read_scene")
+_SEARCHES = ("memory_search", "conversation_search")
 _FOUND_TO_FORGET = 5
+_STATEMENT = "remember-"
 _SHOWN = 160
 _MAX_ID = 512
 _HAN = re.compile(r"[\u4e00-\u9fff]")
@@ -34,10 +36,11 @@ _HAN = re.compile(r"[\u4e00-\u9fff]")
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls: a client for their scope, and that scope by name."""
+    """Who calls: a client for their scope, and that scope by name. With a `grant` they may look up and nothing else."""
 
     client: AsyncMemoryClient
     owner: Owner
+    grant: SessionGrant | None = None
 
 
 class ToolCalls:
@@ -51,7 +54,12 @@ class ToolCalls:
     async def call(self, caller: Caller, name: str, arguments: Mapping[str, object]) -> str:
         """Return the answer of a tool. Raises Unusable with a text for the model, or MemstrataClientError."""
         client = caller.client.with_timeout(TIMEOUT_SECONDS)
-        if name in _SHARED:
+        if caller.grant is not None:
+            if name not in LOOKUPS:
+                raise Unusable(self._words.no_such_tool)
+            if name in _SEARCHES and not await caller.grant.spend():
+                raise Unusable(self._words.shared.spent.format(caller.grant.searches))
+        if name in LOOKUPS:
             return await client._send(ask(name, arguments, client._calls, self._words.shared, MAX_CHARACTERS))
         match name:
             case "recall":
@@ -109,6 +117,7 @@ class ToolCalls:
         words = self._words
         if not (selection.memory_ids or selection.session_ids):
             return words.nothing_to_forget
+        selection = await _with_statements(client, selection)
         going = await client.forgettable(
             memory_ids=selection.memory_ids or None, session_ids=selection.session_ids or None
         )
@@ -155,6 +164,21 @@ async def _is_forgotten(client: AsyncMemoryClient, session: str) -> bool:
     if (await client.status(session=session)).layers["l1"].pending:
         return False
     return not (await client.forgettable(session_ids=[session])).counts.get("memories", 0)
+
+
+async def _with_statements(client: AsyncMemoryClient, selection: Selection) -> Selection:
+    """Add the sessions of `remember` that the memories come from: each holds the statement and nothing else.
+
+    Left there, a statement would still be found word for word, and could not be stored again.
+    """
+    sessions = dict.fromkeys(selection.session_ids)
+    for memory_id in selection.memory_ids:
+        try:
+            evidence = await client.trace(memory_id)
+        except (NotFound, Forbidden):
+            continue  # what is not this scope's, the server leaves out of the selection too
+        sessions |= dict.fromkeys(one.session_id for one in evidence.messages if one.session_id.startswith(_STATEMENT))
+    return replace(selection, session_ids=tuple(sessions))
 
 
 def _explicit(text: str) -> str:

@@ -20,7 +20,7 @@ from memstrata.client import Forbidden, MemstrataClientError, Unauthorized
 from memstrata.client._tool_calls import Unusable, error_text
 from memstrata.mcp.calls import Caller, ToolCalls
 from memstrata.mcp.resources import MIME_TYPE, listed, read, templates
-from memstrata.mcp.tools import tools
+from memstrata.mcp.tools import LOOKUPS, tools
 from memstrata.mcp.words import McpWords
 
 __all__ = ["CallerOf", "Context", "mcp_server"]
@@ -37,8 +37,9 @@ def mcp_server(
     """Return a server that asks `caller_of` for each request whose memory it is about."""
     calls = ToolCalls(words, now)
 
-    async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=tools(words))
+    async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        looks_up_only = caller_of(context).grant is not None
+        return types.ListToolsResult(tools=[one for one in tools(words) if not looks_up_only or one.name in LOOKUPS])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
@@ -49,18 +50,23 @@ def mcp_server(
             return _answer(_reported(error, words), failed=True)
 
     async def list_resources(context: Context, _: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+        caller = caller_of(context)
         try:
-            return types.ListResourcesResult(resources=await listed(caller_of(context).client, words))
+            return types.ListResourcesResult(resources=[] if caller.grant else await listed(caller.client, words))
         except MemstrataClientError as error:
             raise MCPError(types.INTERNAL_ERROR, _reported(error, words)) from error
 
-    async def list_templates(_: Context, __: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=templates(words))
+    async def list_templates(
+        context: Context, _: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(
+            resource_templates=[] if caller_of(context).grant else templates(words)
+        )
 
     async def read_resource(context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        uri = str(params.uri)
+        uri, caller = str(params.uri), caller_of(context)
         try:
-            text = await read(caller_of(context).client, uri, words)
+            text = None if caller.grant else await read(caller.client, uri, words)
         except MemstrataClientError as error:
             raise MCPError(types.INTERNAL_ERROR, _reported(error, words)) from error
         if text is None:

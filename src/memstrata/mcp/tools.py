@@ -10,7 +10,10 @@ import mcp_types as types
 from memstrata.client._tool_calls import MAX_HITS
 from memstrata.mcp.words import McpWords
 
-__all__ = ["MAX_IDS", "MAX_STATEMENT", "tools"]
+__all__ = ["LOOKUPS", "MAX_IDS", "MAX_STATEMENT", "tools"]
+
+LOOKUPS = ("memory_search", "conversation_search", "read_scene")
+"""What a session's token opens."""
 
 MAX_STATEMENT = 2_000
 MAX_IDS = 50

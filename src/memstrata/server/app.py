@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memstrata.errors import Forbidden, InvalidRequest, NotFound, Unauthorized
 from memstrata.mcp import is_available
+from memstrata.mcp.session_grant import SessionCheck
 from memstrata.records.people import User
 from memstrata.server.archives import ARCHIVE_PATHS, ArchiveEndpoint
 from memstrata.server.authority import Authority, actor_of, claimed_key
@@ -53,8 +54,11 @@ Headers = dict[bytes, bytes]
 _IDS = msgspec.json.Decoder(Request)
 
 
-def create_app(memory: Memory, settings: ServerSettings) -> ASGIApp:
-    """Return the HTTP API over an open `Memory`. The caller opens and closes it; the application has no lifespan."""
+def create_app(memory: Memory, settings: ServerSettings, check_session: SessionCheck | None = None) -> ASGIApp:
+    """Return the HTTP API over an open `Memory`. The caller opens and closes it; the application has no lifespan.
+
+    `check_session` says what a session's token opens at `/mcp`; without it none does.
+    """
     metrics = Metrics()
     endpoints = [StarletteRoute(route.path, _endpoint(route, memory, settings, metrics)) for route in ROUTES]
     endpoints += [
@@ -65,7 +69,7 @@ def create_app(memory: Memory, settings: ServerSettings) -> ASGIApp:
     if is_available():
         # Its tools call the same routes through a gate of their own: they are checked and counted like any request.
         api = Gate(Router(list(endpoints), redirect_slashes=False, default=_unknown), settings, metrics)
-        endpoints.append(StarletteRoute(MCP_PATH, McpEndpoint(api, memory, settings, _unknown)))
+        endpoints.append(StarletteRoute(MCP_PATH, McpEndpoint(api, memory, settings, _unknown, check_session)))
     return Gate(Router(endpoints, redirect_slashes=False, default=_unknown), settings, metrics)
 
 

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from memstrata.server.body import ClientGone
 from memstrata.server.caller import check_key
 from memstrata.server.envelope import Answer, Header, failure, send_answer
+from memstrata.server.mcp_endpoint import MCP_PATH, session_token
 from memstrata.server.meta.identity import echoed_id, user_key_in_bearer
 from memstrata.server.metrics import Metrics
 from memstrata.server.policy import POLICY
@@ -90,6 +91,8 @@ class Gate:
         path: str = scope["path"]
         if path == "/health":
             return bool(scope["method"] == "GET")
+        if path == MCP_PATH and session_token(headers):
+            return True
         takes_users = POLICY.get(path, "internal") != "internal" or path.startswith("/v3/meta/")
         return takes_users and user_key_in_bearer(headers) != ""
 

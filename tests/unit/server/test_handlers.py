@@ -284,6 +284,7 @@ async def test_scenes_are_listed_by_the_beginning_of_their_path(api: httpx.Async
                 "created_at": "2026-01-02T03:04:05.000Z",
                 "updated_at": "2026-01-02T03:04:06.000Z",
                 "summary": "Where Maya lives",
+                "size": 8,
             }
         ],
         "total": 1,

@@ -1,0 +1,154 @@
+"""The whole proxy beside its core, as `serve` and `proxy` put it together: what is asked is remembered, and it ends well."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import httpx
+import pytest
+
+from memstrata.cli.proxying import proxy_beside
+from memstrata.client import AsyncMemoryClient
+from memstrata.clock import SystemClock
+from memstrata.memory import Memory
+from memstrata.proxy.memory_core import MemoryCore
+from memstrata.proxy.service import Installation, running_proxy
+from memstrata.server import bind, serve_until
+from memstrata.server.app import create_app
+from memstrata.settings import ProxySettings, ServerSettings, Settings
+from memstrata.store.sqlite.store import SqliteStore
+from memstrata.testing.upstream import FakeUpstream, Says
+
+Eventually = Callable[[Callable[[], bool | Awaitable[bool]]], Awaitable[None]]
+Serve = Callable[[ProxySettings], AbstractAsyncContextManager[str]]
+HEADERS = {"x-conversation-id": "session-1", "x-api-key": "sk-real"}
+PATH = "/claude-code/default/v1/messages"
+
+
+def asking(text: str) -> dict[str, object]:
+    tools = [{"name": "Bash", "input_schema": {"type": "object"}}]
+    said = [{"role": "user", "content": text}]
+    return {"model": "m", "max_tokens": 100, "stream": True, "tools": tools, "messages": said}
+
+
+@pytest.fixture
+async def upstream() -> AsyncIterator[FakeUpstream]:
+    async with FakeUpstream() as running:
+        yield running
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Serve:
+    """Return a way to run what `memstrata serve` runs: `async with serve(ProxySettings()) as url`."""
+
+    @asynccontextmanager
+    async def running(proxy: ProxySettings) -> AsyncIterator[str]:
+        settings = Settings(data_dir=tmp_path, server=ServerSettings(port=0, shutdown_seconds=1.0), proxy=proxy)
+        stop = asyncio.Event()
+        ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        serving = asyncio.create_task(
+            serve_until(
+                stop,
+                bind(settings.server),
+                lambda: Memory.open(settings=settings),
+                settings.server,
+                ready.set_result,
+                proxy_beside(settings),
+            )
+        )
+        try:
+            yield await ready
+        finally:
+            stop.set()
+            await serving
+
+    return running
+
+
+def upstreams_at(upstream: FakeUpstream) -> tuple[str, ...]:
+    return (f"anthropic={upstream.base_url}", f"openai={upstream.base_url}/v1")
+
+
+async def test_a_question_and_its_answer_are_one_turn_of_the_core_beside_it(
+    serve: Serve, upstream: FakeUpstream, eventually: Eventually
+) -> None:
+    upstream.always(Says("The deploy runs on Fridays."))
+    async with serve(ProxySettings(upstreams=upstreams_at(upstream))) as url, aiohttp.ClientSession() as http:
+        async with http.post(url + PATH, json=asking("When does the deploy run?"), headers=HEADERS) as answer:
+            assert answer.status == 200
+            assert "x-memstrata-bypass" not in answer.headers
+            await answer.read()
+        async with AsyncMemoryClient(url, team="personal", agent="assistant", user="me") as memory:
+            await eventually(lambda: _counted(memory, 2))
+            said = [(one.role, one.content) for one in (await memory.messages()).items]
+        async with http.get(f"{url}/health") as answer:
+            assert (await answer.json())["components"]["proxy"]["state"] == "ok"
+    assert sorted(said) == [("assistant", "The deploy runs on Fridays."), ("user", "When does the deploy run?")]
+    assert b"memory-bridge" in upstream.requests[0].body
+
+
+async def test_a_turn_that_ended_as_the_server_stopped_is_in_the_core_after_it(
+    serve: Serve, upstream: FakeUpstream
+) -> None:
+    proxy = ProxySettings(upstreams=upstreams_at(upstream))
+    async with (
+        serve(proxy) as url,
+        aiohttp.ClientSession(headers=HEADERS) as http,
+        http.post(url + PATH, json=asking("One last thing")) as answer,
+    ):
+        await answer.read()
+    async with (
+        serve(proxy) as url,
+        AsyncMemoryClient(url, team="personal", agent="assistant", user="me") as memory,
+    ):
+        assert len((await memory.messages()).items) == 2
+
+
+async def test_the_tokens_of_bridges_hold_after_a_restart(serve: Serve, upstream: FakeUpstream) -> None:
+    proxy = ProxySettings(upstreams=upstreams_at(upstream))
+    async with (
+        serve(proxy) as url,
+        aiohttp.ClientSession(headers=HEADERS) as http,
+        http.post(url + PATH, json=asking("Hello")) as answer,
+    ):
+        await answer.read()
+    block: str = upstream.requests[0].json["system"][-1]["text"]
+    token = block.partition("Bearer ")[2].partition("'")[0]
+    async with serve(proxy) as url, aiohttp.ClientSession() as http:
+        bearer = {"authorization": f"Bearer {token}"}
+        async with http.get(f"{url}/memory-bridge/v3/atomic/search?q=deploy", headers=bearer) as answer:
+            assert answer.status == 200
+        async with http.get(f"{url}/memory-bridge/v3/atomic/search?q=deploy") as answer:
+            assert answer.status == 401
+
+
+async def test_a_proxy_alone_remembers_in_a_core_that_is_elsewhere(
+    open_memory: Callable[..., AbstractAsyncContextManager[Memory]],
+    upstream: FakeUpstream,
+    eventually: Eventually,
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "proxy"
+    async with open_memory(clock=SystemClock()) as memory:
+        transport = httpx.ASGITransport(create_app(memory, ServerSettings()))
+        store = await SqliteStore.open(folder)
+        core = MemoryCore("http://core", "", transport)
+        at = Installation(store, core, folder, "http://127.0.0.1:1", SystemClock())
+        async with running_proxy(ProxySettings(upstreams=upstreams_at(upstream)), at) as service:
+            async with httpx.AsyncClient(transport=httpx.ASGITransport(service.app), base_url="http://proxy") as http:
+                answer = await http.post(PATH, json=asking("Where is it kept?"), headers=HEADERS)
+                assert answer.status_code == 200
+            async with AsyncMemoryClient(
+                "http://core", team="personal", agent="assistant", user="me", transport=transport
+            ) as client:
+                await eventually(lambda: _counted(client, 2))
+            assert service.health().state == "ok"
+        await store.close()
+
+
+async def _counted(memory: AsyncMemoryClient, messages: int) -> bool:
+    return len((await memory.messages()).items) == messages

@@ -7,7 +7,11 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from .shell import Shell
+
+pytestmark = pytest.mark.slow
 
 DATA = ("--data-dir", "data")
 

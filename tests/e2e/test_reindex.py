@@ -13,6 +13,8 @@ from memstrata.testing.embeddings import EmbeddingStatus, ScriptedEmbeddings
 
 from .shell import Shell
 
+pytestmark = pytest.mark.slow
+
 DATA = ("--data-dir", "data")
 CHAT = "User: I live in Lisbon.\nAssistant: Noted.\nUser: My sister breeds alpacas.\nAssistant: How nice.\n"
 

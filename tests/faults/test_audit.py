@@ -7,6 +7,8 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from memstrata.audit.chain import ChainCheck
 from memstrata.audit.head import read_head
 from memstrata.records.audit import AuditRow, mark
@@ -15,6 +17,8 @@ from memstrata.store.sqlite.store import DATABASE_NAME
 
 from .process import ServerProcess
 from .writers import Writers
+
+pytestmark = pytest.mark.slow
 
 WRITERS, KILLS = 4, 3
 

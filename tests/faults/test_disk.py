@@ -18,6 +18,8 @@ from .disks import Disk, limited, mounted
 from .evidence import database_problems, mirrored_messages
 from .process import ServerProcess, running
 
+pytestmark = pytest.mark.slow
+
 SCOPE = {"team_id": "team", "agent_id": "agent", "user_id": "user", "session_id": "s"}
 HEADERS = {"authorization": "Bearer local", "x-tdai-service-id": "default"}
 ADD = "/v3/conversation/add"

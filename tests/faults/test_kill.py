@@ -53,6 +53,7 @@ async def test_sixty_kills_lose_nothing_and_double_nothing(tmp_path: Path, spawn
     await _killed_and_checked(tmp_path / "data", spawn, kills=60, seed=time.time_ns())
 
 
+@pytest.mark.slow
 async def test_a_kill_while_the_database_is_made_leaves_one_that_can_be_opened(tmp_path: Path) -> None:
     for life in range(3):
         folder = tmp_path / f"data-{life}"

@@ -6,6 +6,8 @@ import asyncio
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from memstrata.client import AsyncMemoryClient
 
 from .evidence import database_problems, mirrored_messages
@@ -20,6 +22,8 @@ OTHERS = (
     "Tuesday evenings belong to the choir",
     "our cat Miso sleeps on the piano",
 )
+
+pytestmark = pytest.mark.slow
 # What starting threads, closing files and a busy machine may add; far below the next longer wait, the lease.
 MARGIN_SECONDS = 8.0
 

@@ -11,6 +11,8 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from memstrata.client import AsyncMemoryClient
 from memstrata.memory import Memory, MessageInput, Scope
 from memstrata.settings import Settings
@@ -19,6 +21,8 @@ from memstrata.testing import EchoDistiller
 
 from .evidence import database_problems, mirrored_messages
 from .process import running
+
+pytestmark = pytest.mark.slow
 
 CUTS = 12
 BATCHES = 20

@@ -86,7 +86,7 @@ class ToolCalls:
         text = unicodedata.normalize("NFC", self._text(arguments, "text", words.no_text))
         if len(text) > MAX_STATEMENT:
             raise Unusable(words.too_long.format(MAX_STATEMENT))
-        key = "remember-" + hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:32]
+        key = _STATEMENT + hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:32]
         said = [("user", _explicit(text))]
         receipt = await client.add(said, session=key, idempotency_key=key)
         if receipt.replayed and await _is_forgotten(client, key):
@@ -169,7 +169,7 @@ async def _is_forgotten(client: AsyncMemoryClient, session: str) -> bool:
 async def _with_statements(client: AsyncMemoryClient, selection: Selection) -> Selection:
     """Add the sessions of `remember` that the memories come from: each holds the statement and nothing else.
 
-    Left there, a statement would still be found word for word, and could not be stored again.
+    Left there, a statement would still be found word for word.
     """
     sessions = dict.fromkeys(selection.session_ids)
     for memory_id in selection.memory_ids:

@@ -33,6 +33,7 @@ Fault = Literal["", "recall failed", "recall timed out", "store failed"]
 _LOG = logging.getLogger(__name__)
 _MOST_QUERY = 2_048  # characters
 _MOST_BARE = 10_000  # links that are remembered because no store could
+_MOST_FLIGHTS = 1_000
 _RESUMED_DAYS = 30
 
 
@@ -87,7 +88,7 @@ class Replay:
         self._store = store
         self._clock = clock
         self._rules = rules
-        self._flights: dict[tuple[ProxySession, bytes], asyncio.Task[tuple[LedgerEntry, Fault]]] = {}
+        self._flights: OrderedDict[tuple[ProxySession, bytes], asyncio.Task[tuple[LedgerEntry, Fault]]] = OrderedDict()
         self._sent_bare: OrderedDict[tuple[ProxySession, bytes], None] = OrderedDict()
         self._typed = TypedMemo()
         self.counts = ReplayCounts()
@@ -161,8 +162,10 @@ class Replay:
         flight = self._flights.get(key)
         if flight is None:
             flight = asyncio.create_task(self._ask(link, links, entries, wire, recall), name="memstrata-proxy-recall")
+            # It stays for a while when it has ended: a request that read the ledger before it was written comes by yet.
             self._flights[key] = flight
-            flight.add_done_callback(lambda _: self._flights.pop(key, None))
+            if len(self._flights) > _MOST_FLIGHTS:
+                self._flights.popitem(last=False)
         return await asyncio.shield(flight)
 
     async def _ask(

@@ -143,6 +143,7 @@ async def test_what_people_change_leaves_a_row_each(open_memory: Open, scope: Sc
             ("memory.correct", lambda: memory.update_memory(scope, first.memory_id, "月瓣咖啡")),
             ("memory.undo", lambda: memory.undo(scope, first.memory_id)),
             ("scene.edit", lambda: memory.write_scene(scope, path, "## 月瓣咖啡")),
+            ("scene.create", lambda: memory.create_scene(scope, "moonpetal.md", "## 月瓣咖啡")),
             ("scene.remove", lambda: memory.remove_scene(scope, path)),
             ("scene.restore", lambda: memory.restore_scene(scope, path, 1)),
             ("persona.edit", lambda: memory.write_persona(scope, "moonpetal")),

@@ -93,6 +93,7 @@ async def test_what_was_forgotten_can_be_remembered_again_when_the_user_says_so(
         await said(client, "remember", text="I live in Lisbon.")
         await distilled(url)
         await said(client, "forget", token=token_of(await said(client, "forget", query="Lisbon")))
+        assert "Lisbon" not in await said(client, "conversation_search", query="Lisbon")
 
         assert "Stored" in await said(client, "remember", text="I live in Lisbon.")
         await distilled(url)

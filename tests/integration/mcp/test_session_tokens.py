@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import httpx2
 import mcp_types as types
 import pytest
@@ -63,14 +64,14 @@ async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
 async def session(api: Any, **headers: str) -> AsyncIterator[Client]:
     given = {"authorization": f"Bearer {TOKEN}", **{name.replace("_", "-"): value for name, value in headers.items()}}
     transport = httpx2.ASGITransport(api)
-    async with httpx2.AsyncClient(transport=transport, headers=given, base_url="http://127.0.0.1") as http:
-        async with Client(streamable_http_client("http://127.0.0.1/mcp", http_client=http)) as client:
-            yield client
+    async with (
+        httpx2.AsyncClient(transport=transport, headers=given, base_url="http://127.0.0.1") as http,
+        Client(streamable_http_client("http://127.0.0.1/mcp", http_client=http)) as client,
+    ):
+        yield client
 
 
 async def said(api: Any, user: str, what: str) -> None:
-    import httpx
-
     transport = httpx.ASGITransport(api)
     async with AsyncMemoryClient(
         "http://127.0.0.1", api_key="sesame", team="acme", agent="helpdesk", user=user, transport=transport

@@ -116,12 +116,26 @@ async def test_scenes_and_persona_are_edited_in_a_persons_name(open_memory: Open
         assert (persona.body, persona.origin) == ("Somebody with 1 notes.", "human")
 
 
+async def test_a_scene_is_created_by_hand_where_nothing_of_its_name_is(open_memory: Open, scope: Scope) -> None:
+    async with open_memory(enabled=False) as memory:
+        scene = await memory.create_scene(scope, "work/Plan.md", "## Plan", summary="What is\nplanned")
+        assert (scene.version, scene.heat, scene.origin, scene.summary) == (1, 1, "human", "What is planned")
+        for taken in ("work/Plan.md", "work/plan.MD", "work", "work/Plan.md/x", "ＷＯＲＫ/plan.md"):
+            with pytest.raises(Conflict):
+                await memory.create_scene(scope, taken, "other")
+        for nameless in ("work/", "a//b", "...", "x" * 81):
+            with pytest.raises(InvalidRequest):
+                await memory.create_scene(scope, nameless, "other")
+        assert await memory.scenes(scope) == (scene,)
+
+
 @pytest.mark.parametrize("path", ["", "/etc/passwd", "../x.md", "a/../../x.md", "a\\b.md", "a\x00.md", "a\nb.md"])
 async def test_a_path_that_leads_elsewhere_is_refused(open_memory: Open, scope: Scope, path: str) -> None:
     async with open_memory(enabled=False) as memory:
         for call in (
             memory.read_scene(scope, path),
             memory.write_scene(scope, path, "x"),
+            memory.create_scene(scope, path, "x"),
             memory.remove_scene(scope, path),
         ):
             with pytest.raises(InvalidRequest):

@@ -336,6 +336,10 @@ async def test_writes_of_documents_answer_with_version_and_scope(api: httpx.Asyn
     scene = await data(api, "/v3/scenario/write", path="home.md", content="# x", summary="y")
     assert scene == {"path": "home.md", "version": 3, **dated}
     assert memory.last == ("write_scene", (SCOPE, "home.md", "# x"), {"summary": "y"})
+
+    memory.answers["create_scene"] = memory.answers["write_scene"]
+    await data(api, "/v3/scenario/write", path="new.md", content="# x", create=True)
+    assert memory.last == ("create_scene", (SCOPE, "new.md", "# x"), {"summary": None})
     assert await data(api, "/v3/core/write", content="# x") == {"version": 1, **dated}
     assert memory.last == ("write_persona", (SCOPE, "# x"), {})
 

@@ -104,7 +104,7 @@ def test_every_setting_has_a_variable_a_kind_and_a_sentence_of_its_own() -> None
 
 def test_keys_are_marked_as_secret() -> None:
     secret = {row.name for row in settings_table() if row.secret}
-    assert secret == {row.name for row in settings_table() if row.name.endswith("api_key")}
+    assert secret == {row.name for row in settings_table() if row.name.endswith(("api_key", "upstream_keys"))}
 
 
 def test_every_default_passes_its_own_limits(empty: Path) -> None:

@@ -1,7 +1,7 @@
 """`python -m benchmarks.provider`: the scripted provider in a process of its own, until its input ends.
 
-It writes its address as its first line. How many pieces an answer has, and whether it stops in the middle, is in the model's
-name of a request (`pieces-2000`, `stalls`), so that one provider serves all that is measured.
+It writes its address as its first line. How many pieces an answer has, and whether they come at a model's pace or it stops
+in the middle, is in the model's name of a request (`pieces-2000`, `paced-20`, `stalls`): one provider serves all suites.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ from aiohttp import web
 
 from memstrata.testing.provider_answers import Says, events_of
 
-__all__ = ["STALLS", "model_of"]
+__all__ = ["PACE_SECONDS", "STALLS", "model_of"]
 
 STALLS = "stalls"
+PACE_SECONDS = 0.01
+"""Between two pieces of a paced answer: a hundred a second is a fast model."""
 _PIECE = "A dozen or so characters "
 
 
-def model_of(pieces: int) -> str:
-    """Return the model whose answers come in so many pieces of text."""
-    return f"pieces-{pieces}"
+def model_of(pieces: int, *, paced: bool = False) -> str:
+    """Return the model whose answers come in so many pieces of text, as fast as they can or paced."""
+    return f"paced-{pieces}" if paced else f"pieces-{pieces}"
 
 
 async def _answered(request: web.Request) -> web.StreamResponse:
@@ -35,7 +37,8 @@ async def _answered(request: web.Request) -> web.StreamResponse:
         if model == STALLS and number == 3:
             await asyncio.Event().wait()
         await response.write(event)
-        await asyncio.sleep(0)  # so that pieces go out one by one, as a model makes them
+        # Even at its fastest a piece goes out by itself, as a model makes them.
+        await asyncio.sleep(PACE_SECONDS if model.startswith("paced") else 0)
     await response.write_eof()
     return response
 

@@ -1,8 +1,9 @@
 """What the proxy costs: the same streams from the same provider, directly and through it, in turns.
 
 Provider, proxy and driver are a process each. Requests are those of a session that is bound: forty messages, a question
-whose entry lies in the ledger. Times of both sides hold the driver's and the provider's work; what is added is the difference
-of their percentiles. CPU is the proxy's alone.
+whose entry lies in the ledger. First bytes are measured while 16 streams run at a model's pace; long streams come as fast as
+they can. Times of both sides hold the driver's and the provider's work; what is added is the difference of their percentiles.
+CPU is the proxy's alone.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import aiohttp
 from benchmarks.bench import L1_OFF, Bench
 from benchmarks.figures import kept, percentile
 from benchmarks.machine import cpu_seconds, rss_mb
-from benchmarks.provider import STALLS, model_of
+from benchmarks.provider import PACE_SECONDS, STALLS, model_of
 from benchmarks.server import Server
 
 __all__ = ["measure"]
@@ -50,7 +51,8 @@ async def measure(bench: Bench) -> None:
         environ = {**L1_OFF, "MEMSTRATA_PROXY_UPSTREAMS": f"anthropic={address}"}
         async with bench.serve(bench.new_folder(), environ) as server, _session() as http:
             direct, through = _Side(address + _PATH), _Side(server.url + _THROUGH)
-            await asyncio.gather(*(_streamed(http, through.url, _SHORT, number) for number in range(_STREAMS)))
+            warm_up = (_streamed(http, through.url, model_of(_SHORT), number) for number in range(_STREAMS))
+            await asyncio.gather(*warm_up)
             await _first_bytes(bench, http, direct, through)
             await _long_streams(bench, http, server, direct, through)
             await _open_streams(bench, http, server, through)
@@ -72,8 +74,9 @@ async def _first_bytes(bench: Bench, http: aiohttp.ClientSession, direct: _Side,
 
 async def _until(http: aiohttp.ClientSession, side: _Side, end: float, number: int) -> list[float]:
     taken: list[float] = []
+    await asyncio.sleep(number * _SHORT * PACE_SECONDS / _STREAMS)  # so that they do not begin together
     while time.perf_counter() < end or not taken:
-        taken.append(await _streamed(http, side.url, _SHORT, number))
+        taken.append(await _streamed(http, side.url, model_of(_SHORT, paced=True), number))
     return taken
 
 
@@ -84,7 +87,7 @@ async def _long_streams(
     for _ in range(bench.rounds):
         for side in (direct, through):
             before, started = cpu_seconds(server.pid), time.perf_counter()
-            await asyncio.gather(*(_streamed(http, side.url, _LONG, number) for number in range(_STREAMS)))
+            await asyncio.gather(*(_streamed(http, side.url, model_of(_LONG), number) for number in range(_STREAMS)))
             side.rates.append(_STREAMS / (time.perf_counter() - started))
             if side is through:
                 cpu += cpu_seconds(server.pid) - before
@@ -110,10 +113,10 @@ async def _opened(http: aiohttp.ClientSession, url: str, number: int) -> aiohttp
     return answer
 
 
-async def _streamed(http: aiohttp.ClientSession, url: str, pieces: int, number: int) -> float:
+async def _streamed(http: aiohttp.ClientSession, url: str, model: str, number: int) -> float:
     """Read a whole answer and return the seconds to its first byte. Raises RuntimeError if it is not whole."""
     started = time.perf_counter()
-    async with http.post(url, data=_body(model_of(pieces), number), headers=_headers(number)) as answer:
+    async with http.post(url, data=_body(model, number), headers=_headers(number)) as answer:
         await answer.content.readany()
         first = time.perf_counter() - started
         last = b""

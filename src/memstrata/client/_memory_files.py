@@ -152,9 +152,9 @@ def replaced(path: str, body: str, old: str, new: str) -> tuple[str, str]:
     if not found:
         raise Refused(f"No replacement was performed, old_str `{quoted}` did not appear verbatim in {shown(path)}.")
     if len(found) > 1:
-        lines = ", ".join(dict.fromkeys(str(body.count("\n", 0, at) + 1) for at in found))
+        where = ", ".join(dict.fromkeys(str(body.count("\n", 0, at) + 1) for at in found))
         raise Refused(
-            f"No replacement was performed. Multiple occurrences of old_str `{quoted}` in lines: {lines}."
+            f"No replacement was performed. Multiple occurrences of old_str `{quoted}` in lines: {where}."
             " Please ensure it is unique"
         )
     at = found[0]

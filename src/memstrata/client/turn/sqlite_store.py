@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,6 +68,10 @@ class _File:
         import sqlite3  # not every Python has it, and few programs need it here
 
         with closing(sqlite3.connect(self._path, timeout=BUSY_SECONDS)) as db:
-            db.execute("PRAGMA journal_mode=WAL")
+            # Changing the mode waits for nobody. Who finds the file locked leaves it: another process is making it, and
+            # the mode lasts in the file; until then a rollback journal is as safe.
+            if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                with suppress(sqlite3.OperationalError):
+                    db.execute("PRAGMA journal_mode=WAL")
             db.execute(_TABLE)
             yield db

@@ -19,7 +19,7 @@ Changes: TypeAlias = Callable[[Mapping[str, str], Path, Launch], Mapping[Kind, t
 class Client:
     """`changes` are made of the environment, the home folder and the command. `usual` is what is set up unasked.
 
-    `advice` says in words for it what the user must still do.
+    `advice` names what the user must still do; the command line has the sentences.
     """
 
     name: str

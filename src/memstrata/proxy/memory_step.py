@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from memstrata.clock import Clock, milliseconds
+from memstrata.errors import MemstrataError
 from memstrata.proxy.binding import Binder, Caller, Form, Unbound
 from memstrata.proxy.classify import INJECTED, Verdict, classify, fingerprints
 from memstrata.proxy.clients.session import session_of
@@ -22,11 +23,11 @@ from memstrata.proxy.commands.parsing import Command, parse
 from memstrata.proxy.exchange import Incoming, Prepared
 from memstrata.proxy.forms.artefacts import answers_form, strip_forms
 from memstrata.proxy.forms.rendering import REASONING, arguments_of
-from memstrata.proxy.ledger import chain_of
+from memstrata.proxy.ledger import Link
 from memstrata.proxy.memory_core import MemoryCore
 from memstrata.proxy.place import Place
 from memstrata.proxy.recalled import RecalledMemory, RecalledRules
-from memstrata.proxy.replay import Recall, Replay, TurnOwner
+from memstrata.proxy.replay import Known, Recall, Replay, TurnOwner
 from memstrata.proxy.snapshot import Bridge, Fetch, ProfileTexts, SceneLine, Snapshots
 from memstrata.proxy.tokens import BridgeToken, sign_token
 from memstrata.proxy.turns import Turns
@@ -65,6 +66,7 @@ class _Read:
     session: ProxySession
     stored: Bound | None
     block: str | None
+    seen: tuple[Sequence[Link], Known]
     verdict: Verdict
 
     @property
@@ -128,11 +130,19 @@ class MemoryStep:
             verdict = classify(request, incoming.headers, incoming.client, incoming.suffix, None)
             return self._without(incoming, request, verdict.kind, "it names no session")
         session = ProxySession(incoming.instance, incoming.user, incoming.client.name, name.value)
-        stored, block = await self._store.read(lambda r: _kept(r, session))
+        links = self._replay.links(request, incoming.client)
+        looking = self._replay.looking(session, links)
+        # One look at the store for every request: binding, system block, ledger.
+        try:
+            stored, block, known = await self._replay.again(lambda r: (*_kept(r, session), looking(r)))
+        except MemstrataError:
+            if not incoming.counting:
+                self._replay.went_bare(session, links)
+            raise
         verdict = classify(
             request, incoming.headers, incoming.client, incoming.suffix, None if stored is None else stored.main
         )
-        read = _Read(incoming, original, request, session, stored, block, verdict)
+        read = _Read(incoming, original, request, session, stored, block, (links, known), verdict)
         if verdict.kind not in INJECTED:
             return self._without(incoming, request, verdict.kind, verdict.reason)
         return await self._injected(read)
@@ -172,6 +182,8 @@ class MemoryStep:
             recall=self._recall(place) if recalls else None,
             owner=TurnOwner(bound.team, bound.agent, bound.task) if self._writes(bound) and main else None,
             only_look=incoming.counting,
+            # A session that was bound just now may go on from another one, which only its binding tells.
+            seen=read.seen if read.stored is not None and read.stored.outcome == "bound" else None,
         )
         for at, recalled in settled.blocks:
             edits += incoming.wire.place_recalled(request, at, recalled)
@@ -240,7 +252,7 @@ class MemoryStep:
             caller=read.caller,
             bound=outcome if isinstance(outcome, Bound) else None,
             reason=outcome.reason if isinstance(outcome, Unbound) else "",
-            shown=await self._shown(read),
+            shown=self._shown(read),
             language="zh" if language == "zh" else "en",
         )
         text = await self._commands.answer(command, situation)
@@ -255,11 +267,13 @@ class MemoryStep:
             text, stream=request.stream, model=request.model or _COMMAND_MODEL, ident=ident
         )
 
-    async def _shown(self, read: _Read) -> tuple[ShownMemory, ...]:
+    def _shown(self, read: _Read) -> tuple[ShownMemory, ...]:
         """Return what was brought back with the newest question before this one."""
-        chains = [link.chain for link in chain_of(read.request, read.incoming.client)]
-        entries = await self._store.read(lambda r: r.proxy.ledger.entries(read.session, chains))
-        return next((entries[one].shown for one in reversed(chains) if one in entries and entries[one].shown), ())
+        links, known = read.seen
+        chains = [link.chain for link in reversed(links)]
+        return next(
+            (known.entries[one].shown for one in chains if one in known.entries and known.entries[one].shown), ()
+        )
 
     def _without(self, incoming: Incoming, request: ProxyRequest, kind: str, reason: str) -> Prepared:
         watch = (

@@ -23,7 +23,7 @@ from memstrata.proxy.wire.request import ProxyRequest, Wire
 from memstrata.records.proxy import LedgerEntry, NewTurn, ProxySession
 from memstrata.store.protocol import Repositories, Store
 
-__all__ = ["Recall", "Replay", "ReplayCounts", "Replayed", "TurnOwner"]
+__all__ = ["Known", "Recall", "Replay", "ReplayCounts", "Replayed", "TurnOwner"]
 
 T = TypeVar("T")
 Recall: TypeAlias = Callable[[str], Awaitable[Sequence[RecalledMemory]]]
@@ -72,7 +72,7 @@ class ReplayCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class Known:
     """What the store says of a request. `resumed` are those of the entries that another session has."""
 
     entries: Mapping[bytes, LedgerEntry]
@@ -103,22 +103,24 @@ class Replay:
         recall: Recall | None = None,
         owner: TurnOwner | None = None,
         only_look: bool = False,
+        seen: tuple[Sequence[Link], Known] | None = None,
     ) -> Replayed:
         """Return what to put into a request that is about to go out.
 
         `recall` is None where nothing new may be put in: a fork, a compaction, memory that is switched off. `owner` is
         None where the request is no part of a turn. `only_look` keeps nothing, because what is asked for is a count of
-        tokens, and the message itself is yet to come. When this returns, all it says is durable, or it says a fault.
-        Raises MemstrataError where not even what was put in before can be read.
+        tokens, and the message itself is yet to come. `seen` is what `looking` has found for these links a moment ago.
+        When this returns, all it says is durable, or it says a fault. Raises MemstrataError where not even what was put in
+        before can be read.
         """
-        links = chain_of(request, client, self._typed)
+        links = self.links(request, client) if seen is None else seen[0]
         if not links:
             return Replayed()
         try:
-            known = await self._again(lambda r: _look(r, session, links, owner is not None, self._since()))
+            known = seen[1] if seen is not None else await self.again(self.looking(session, links))
         except MemstrataError:
             if not only_look:
-                self._store_failed(session, links[-1])
+                self.went_bare(session, links)
             raise
         bare = {link.chain for link in links if (session, link.chain) in self._sent_bare}
         decided = plan(links, known.entries, may_ask=recall is not None, sent_bare=bare)
@@ -138,11 +140,22 @@ class Replay:
                 won = await self._store.write(lambda r: r.proxy.ledger.open(session, new, turn, now))
             except MemstrataError as error:
                 _LOG.warning("nothing new is put into a request: the store failed (%s)", type(error).__name__)
-                self._store_failed(session, links[-1])
-                return Replayed(decided.blocks, "" if turn else known.turn, fault="store failed")
+                self.went_bare(session, links)
+                return Replayed(
+                    decided.blocks, known.turn if owner is not None and not turn else "", fault="store failed"
+                )
             decided = plan(links, {**known.entries, **won}, may_ask=False)
         self.counts.replayed_blocks += len(decided.blocks)
-        return Replayed(decided.blocks, known.turn, asked, fault)
+        return Replayed(decided.blocks, known.turn if owner is not None else "", asked, fault)
+
+    def links(self, request: ProxyRequest, client: Client) -> tuple[Link, ...]:
+        """Return the links of a request, those of its older messages from memory."""
+        return chain_of(request, client, self._typed)
+
+    def looking(self, session: ProxySession, links: Sequence[Link]) -> Callable[[Repositories], Known]:
+        """Return the work that looks up what is kept for some links, for a unit of work that reads more than that."""
+        since = self._since()
+        return lambda r: look(r, session, links, since)
 
     async def close(self) -> None:
         """Let what is under way come to its end; it is bounded by the budget."""
@@ -189,7 +202,7 @@ class Replay:
         block = wire.recalled_block(text) if text else b""
         return LedgerEntry(link.chain, block, shown, self._clock.now()), fault
 
-    async def _again(self, work: Callable[[Repositories], T]) -> T:
+    async def again(self, work: Callable[[Repositories], T]) -> T:
         """Read, and read once more if that failed: what was put in before is worth a second try."""
         try:
             return await self._store.read(work, timeout_seconds=0.1)
@@ -197,10 +210,11 @@ class Replay:
             _LOG.warning("reading the ledger failed and is tried once more (%s)", type(error).__name__)
             return await self._store.read(work, timeout_seconds=0.1)
 
-    def _store_failed(self, session: ProxySession, newest: Link) -> None:
-        """Remember that a message goes out bare, because no entry says so."""
+    def went_bare(self, session: ProxySession, links: Sequence[Link]) -> None:
+        """Remember that the newest of these messages goes out as it came, because no store can say so."""
         self.counts.store_failed += 1
-        self._sent_bare[session, newest.chain] = None
+        if links:
+            self._sent_bare[session, links[-1].chain] = None
         while len(self._sent_bare) > _MOST_BARE:
             self._sent_bare.popitem(last=False)
 
@@ -208,24 +222,24 @@ class Replay:
         return self._clock.now() - milliseconds(_RESUMED_DAYS * 86_400)
 
 
-def _look(r: Repositories, session: ProxySession, links: Sequence[Link], wants_turn: bool, since: Instant) -> _Known:
+def look(r: Repositories, session: ProxySession, links: Sequence[Link], since: Instant) -> Known:
     """Return what is kept for these links; of a session that has nothing yet, what the one has that it goes on from."""
+    if not links:
+        return Known({}, (), "", turn_is_new=False)
     entries = r.proxy.ledger.entries(session, [link.chain for link in links])
     resumed: Mapping[bytes, LedgerEntry] = {}
     history = [link.chain for link in links if not link.open]
     if history and not entries:
         entries = resumed = r.proxy.ledger.elsewhere(session, history, since)
     copied = tuple(resumed.values())
-    if not wants_turn:
-        return _Known(entries, copied, "", turn_is_new=False)
     if links[-1].summary:
         current = r.proxy.turns.current(session)
-        return _Known(entries, copied, current.turn_id if current is not None else "", turn_is_new=False)
+        return Known(entries, copied, current.turn_id if current is not None else "", turn_is_new=False)
     name = turn_id(session, links[-1])
-    return _Known(entries, copied, name, r.proxy.turns.read(session, name) is None)
+    return Known(entries, copied, name, r.proxy.turns.read(session, name) is None)
 
 
-def _new_turn(known: _Known, link: Link, owner: TurnOwner | None) -> NewTurn | None:
+def _new_turn(known: Known, link: Link, owner: TurnOwner | None) -> NewTurn | None:
     if owner is None or not known.turn_is_new:
         return None
     return NewTurn(known.turn, link.text, owner.team, owner.agent, owner.task)

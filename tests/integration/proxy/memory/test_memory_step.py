@@ -238,3 +238,12 @@ async def test_a_delivered_turn_is_two_messages_however_often_it_is_sent(proxy: 
 
     kept = await proxy.core.list_messages(Place("default", "home", "helper", "local", "s1"), None, 10, 0)
     assert sorted((one.role, one.content) for one in kept) == [("assistant", "Done."), ("user", "add a login page")]
+
+
+async def test_a_session_that_goes_on_under_another_id_carries_what_it_carried(proxy: Any) -> None:
+    await remember(proxy, "deployments go to the Lisbon cluster")
+    first = await proxy.send(request(user("where do deployments go?")))
+    resumed = await proxy.send(request(user("where do deployments go?"), assistant("Lisbon."), user("thanks")), session="s2")
+
+    assert "Lisbon cluster" in str(sent(first)["messages"][0])
+    assert sent(resumed)["messages"][0] == sent(first)["messages"][0]

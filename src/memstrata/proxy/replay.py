@@ -236,7 +236,9 @@ def look(r: Repositories, session: ProxySession, links: Sequence[Link], since: I
         current = r.proxy.turns.current(session)
         return Known(entries, copied, current.turn_id if current is not None else "", turn_is_new=False)
     name = turn_id(session, links[-1])
-    return Known(entries, copied, name, r.proxy.turns.read(session, name) is None)
+    turn = r.proxy.turns.read(session, name)
+    is_over = turn is not None and turn.state != "open"  # a retry: nothing that comes of it is kept
+    return Known(entries, copied, "" if is_over else name, turn is None)
 
 
 def _new_turn(known: Known, link: Link, owner: TurnOwner | None) -> NewTurn | None:

@@ -21,6 +21,7 @@ from benchmarks.suites import (
     distillation,
     gold,
     hook,
+    middleware,
     proxy,
     retrieval,
     search,
@@ -44,6 +45,7 @@ SUITES: Mapping[str, Callable[[Bench], Awaitable[None]]] = {
     "client": client.measure,
     "proxy": proxy.measure,
     "hook": hook.measure,
+    "middleware": middleware.measure,
     "vectors": vectors.measure,
     "retrieval": retrieval.measure,
 }

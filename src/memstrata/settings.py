@@ -255,6 +255,11 @@ class ProxySettings:
     agent: str = _option("assistant", "agent of that memory, for sessions that name none")
     system_users: tuple[str, ...] = _option((), "ids of users whose requests have no memory, such as workers' own")
     recall: bool = _option(True, "put memories into questions of clients that send their whole history each time")
+    recall_agents: tuple[str, ...] = _option(
+        (),
+        "agents by the name in their path: `name` also sends its whole history each time, `-name` gets no memories in its"
+        " questions",
+    )
     recall_budget_ms: int = _option(300, "longest that a question waits for its memories", minimum=10)
     recall_memories: int = _option(5, "most memories in one question", minimum=1, maximum=50)
     recall_characters: int = _option(1_200, "longest text of all memories in one question", minimum=100)

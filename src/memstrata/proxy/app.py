@@ -169,6 +169,9 @@ class ProxyApp:
                 await prepared.watch.finished(429, None)
             raise
         target = self._targets.of(route)
+        if target.key and any(name == b"origin" for name, _ in arrived.headers):
+            # A page in a browser may send here what it likes; it must not spend the installation's own key.
+            raise _Refused(403, "a page in a browser may not use this installation's key")
         outgoing = Outgoing(
             arrived.method,
             url_at(target, route.suffix, without_keys(arrived.query, arrived.credentials.ours)),

@@ -16,6 +16,7 @@ from memstrata.clock import Clock, milliseconds
 from memstrata.errors import MemstrataError
 from memstrata.proxy.binding import Binder, Caller, Form, Unbound
 from memstrata.proxy.classify import INJECTED, Verdict, classify, fingerprints
+from memstrata.proxy.clients.client import Client
 from memstrata.proxy.clients.session import session_of
 from memstrata.proxy.clients.spoken import first_spoken, open_question
 from memstrata.proxy.commands.answers import Commands, Situation
@@ -48,12 +49,23 @@ _COMMAND_MODEL = "memstrata"
 
 @dataclass(frozen=True, slots=True)
 class MemoryRules:
-    """Switches of the installation. `bridge_url` has no slash at its end, empty for no bridge."""
+    """Switches of the installation. `bridge_url` has no slash at its end, empty for no bridge.
+
+    `recall_agents` names clients besides those of the table that send their history again, and with a minus before the
+    name clients that get no memories in their questions.
+    """
 
     recall: bool = True
     write: bool = True
     bridge_url: str = ""
     recalled: RecalledRules = field(default_factory=RecalledRules)
+    recall_agents: frozenset[str] = frozenset()
+
+    def recalls_for(self, client: Client) -> bool:
+        """Say whether memories may stand in a client's questions."""
+        if not self.recall or f"-{client.name}" in self.recall_agents:
+            return False
+        return client.resends_history or client.name in self.recall_agents
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +185,7 @@ class MemoryStep:
         block = await self._block(read, bound, may_make=main)
         edits = list(incoming.wire.place_system(request, block)) if block else []
         # What was put into a message must be put there again, so a client that does not send it again gets nothing there.
-        recalls = main and self._rules.recall and not bound.recall_off and incoming.client.resends_history
+        recalls = main and not bound.recall_off and self._rules.recalls_for(incoming.client)
         settled = await self._replay.settle(
             session,
             request,

@@ -85,7 +85,13 @@ class ProxyService:
             Turns(store, clock, self._outbox.wake),
             self._usage,
             secret,
-            MemoryRules(settings.recall, settings.memory_write, bridge_url, recalled),
+            MemoryRules(
+                settings.recall,
+                settings.memory_write,
+                bridge_url,
+                recalled,
+                frozenset(name.lower() for name in settings.recall_agents),
+            ),
             clock,
         )
         self._verification = Verification(users_of(core.metadata), clock)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -243,7 +244,21 @@ async def test_a_delivered_turn_is_two_messages_however_often_it_is_sent(proxy: 
 async def test_a_session_that_goes_on_under_another_id_carries_what_it_carried(proxy: Any) -> None:
     await remember(proxy, "deployments go to the Lisbon cluster")
     first = await proxy.send(request(user("where do deployments go?")))
-    resumed = await proxy.send(request(user("where do deployments go?"), assistant("Lisbon."), user("thanks")), session="s2")
+    resumed = await proxy.send(
+        request(user("where do deployments go?"), assistant("Lisbon."), user("thanks")), session="s2"
+    )
 
     assert "Lisbon cluster" in str(sent(first)["messages"][0])
     assert sent(resumed)["messages"][0] == sent(first)["messages"][0]
+
+
+@pytest.mark.parametrize(
+    ("client", "named", "carries"), [("my-agent", "my-agent", True), ("claude-code", "-claude-code", False)]
+)
+async def test_recall_is_switched_by_agent(proxy: Any, client: str, named: str, carries: bool) -> None:
+    await remember(proxy, "deployments go to the Lisbon cluster")
+    proxy.step._rules = replace(proxy.step._rules, recall_agents=frozenset({named}))
+
+    prepared = await proxy.send(request(user("where do deployments go?")), client=client)
+
+    assert ("Lisbon" in str(sent(prepared)["messages"])) is carries

@@ -128,6 +128,16 @@ async def test_an_operators_key_takes_the_place_of_the_clients(
     assert "authorization" not in upstream.requests[0].named
 
 
+async def test_a_page_in_a_browser_does_not_spend_an_operators_key(
+    serve: Serve, http: aiohttp.ClientSession, upstream: FakeUpstream
+) -> None:
+    page = {"origin": "https://elsewhere.example", "content-type": "text/plain"}
+    async with serve(upstream_keys=["anthropic=sk-operator"]) as proxy:
+        async with http.post(proxy.url + MESSAGES, data=BODY, headers=page) as answer:
+            assert answer.status == 403
+    assert upstream.requests == []
+
+
 async def test_no_header_of_a_request_chooses_where_it_goes(
     serve: Serve, http: aiohttp.ClientSession, upstream: FakeUpstream
 ) -> None:

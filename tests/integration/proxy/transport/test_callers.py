@@ -132,9 +132,11 @@ async def test_a_page_in_a_browser_does_not_spend_an_operators_key(
     serve: Serve, http: aiohttp.ClientSession, upstream: FakeUpstream
 ) -> None:
     page = {"origin": "https://elsewhere.example", "content-type": "text/plain"}
-    async with serve(upstream_keys=["anthropic=sk-operator"]) as proxy:
-        async with http.post(proxy.url + MESSAGES, data=BODY, headers=page) as answer:
-            assert answer.status == 403
+    async with (
+        serve(upstream_keys=["anthropic=sk-operator"]) as proxy,
+        http.post(proxy.url + MESSAGES, data=BODY, headers=page) as answer,
+    ):
+        assert answer.status == 403
     assert upstream.requests == []
 
 

@@ -1,10 +1,11 @@
-"""Turns of a LangChain agent with memory and without, one after the other; seconds of each as JSON on standard output.
+"""Turns of a LangChain agent with memory, with hooks that do nothing, and with none; seconds of each as JSON.
 
     python benchmarks/middleware_turns.py URL TURNS TEAM AGENT USER
 
 The model answers at once. Each turn has forty messages before it and a thread of its own. The time of the request that
 recalls is taken in the transport, so all that the client does around it counts as memory's own. What a turn leaves to be sent
-afterwards is waited for between turns: it runs beside the next ones, not in their way.
+afterwards is waited for between turns: it runs beside the next ones, not in their way. LangGraph makes a step with a
+checkpoint of each start and end hook, which the hooks that do nothing show by themselves.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 import httpx
 from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -43,6 +45,43 @@ class _Model(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=AIMessage("Green tea."))])
 
 
+class _Watched(MemoryMiddleware):
+    """Says how long a request waits for memory before it goes to the model."""
+
+    request_seconds = 0.0
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        started = time.perf_counter()
+
+        def reached(carrying: Any) -> Any:
+            self.request_seconds = time.perf_counter() - started
+            return handler(carrying)
+
+        return super().wrap_model_call(request, reached)
+
+
+class _Idle(AgentMiddleware[Any, Any, Any]):
+    """Has the hooks of memory and does nothing in them."""
+
+    state_schema = MemoryMiddleware.state_schema
+
+    def __init__(self, tools: Sequence[Any]) -> None:
+        super().__init__()
+        self.tools = list(tools)
+
+    def before_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
+        return {"memstrata_run": "", "memstrata_turn": ""}
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        return handler(request)
+
+    def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+        return handler(request)
+
+    def after_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
+        return {"memstrata_run": "", "memstrata_turn": ""}
+
+
 class _Timed(httpx.HTTPTransport):
     """Adds up how long recall took on the wire and in the server."""
 
@@ -60,24 +99,24 @@ class _Timed(httpx.HTTPTransport):
 def main(url: str, turns: str, team: str, agent_id: str, user: str) -> None:
     """Run the turns and print what they took."""
     timed = _Timed()
-    taken: dict[str, list[float]] = {"with": [], "without": [], "http": []}
+    taken: dict[str, list[float]] = {side: [] for side in ("memory", "request", "recall_http", "idle", "bare")}
     with (
         MemoryClient(url, team=team, agent=agent_id, user=user, transport=timed) as client,
-        MemoryMiddleware(client) as memory,
+        _Watched(client) as memory,
     ):
         remembering = create_agent(_Model(), middleware=[memory], checkpointer=InMemorySaver())
+        idle = create_agent(_Model(), middleware=[_Idle(memory.tools)], checkpointer=InMemorySaver())
         bare = create_agent(_Model(), tools=memory.tools, checkpointer=InMemorySaver())
         for number in range(-_WARM_UP, int(turns)):
             timed.recall_seconds = 0.0
-            whole = _turn(remembering, number)
-            http = timed.recall_seconds
-            if memory.drain() or not http:
+            seconds = {"memory": _turn(remembering, number)}
+            seconds |= {"request": memory.request_seconds, "recall_http": timed.recall_seconds}
+            if memory.drain() or not timed.recall_seconds:
                 raise RuntimeError("a turn was not recalled for, or not captured")
-            alone = _turn(bare, number)
+            seconds |= {"idle": _turn(idle, number), "bare": _turn(bare, number)}
             if number >= 0:
-                taken["with"].append(whole)
-                taken["without"].append(alone)
-                taken["http"].append(http)
+                for side, one in seconds.items():
+                    taken[side].append(one)
     print(json.dumps(taken))
 
 

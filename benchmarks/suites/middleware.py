@@ -1,4 +1,4 @@
-"""What memory adds to a turn of a LangChain agent, beyond the request that recalls.
+"""What memory adds to a turn of a LangChain agent, beyond the request that recalls and what LangGraph takes for hooks.
 
 The turns run in the environment of the frameworks (`make test-frameworks` makes it), in a process of their own:
 `benchmarks/middleware_turns.py`. Where that environment is missing, the suite is left out and says so.
@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.bench import L1_OFF, SCOPE, Bench
+from benchmarks.figures import percentile
 from memstrata.client import MemoryClient
 
 __all__ = ["measure"]
@@ -25,7 +26,7 @@ _TURNS_A_SECOND = 20
 
 
 async def measure(bench: Bench) -> None:
-    """Measure turns with memory and without, in turns."""
+    """Measure a turn with memory, one with hooks that do nothing, and one with none, again and again."""
     if not _PYTHON.exists():
         print("middleware: left out, there is no environment of the frameworks: make test-frameworks", file=sys.stderr)
         return
@@ -43,9 +44,15 @@ async def measure(bench: Bench) -> None:
     if process.returncode:
         raise RuntimeError(f"the turns of the middleware ended with status {process.returncode}")
     taken = json.loads(out)
-    added = [
-        whole - bare - http for whole, bare, http in zip(taken["with"], taken["without"], taken["http"], strict=True)
+    recall = [waited - http for waited, http in zip(taken["request"], taken["recall_http"], strict=True)]
+    own = [
+        whole - idle - http
+        for whole, idle, http in zip(taken["memory"], taken["idle"], taken["recall_http"], strict=True)
     ]
-    bench.record.figure("middleware.langchain.own_ms", 1_000 * median(added), all=added)
-    bench.record.figure("middleware.langchain.recall_http_ms", 1_000 * median(taken["http"]), all=taken["http"])
-    bench.record.figure("middleware.langchain.bare_turn_ms", 1_000 * median(taken["without"]), all=taken["without"])
+    hooks = [idle - bare for idle, bare in zip(taken["idle"], taken["bare"], strict=True)]
+    bench.record.figure("middleware.langchain.recall_own_ms", 1_000 * median(recall), all=recall)
+    bench.record.figure("middleware.langchain.turn_own_ms", 1_000 * median(own), all=own)
+    bench.record.figure("middleware.langchain.turn_own_fastest_tenth_ms", 1_000 * percentile(own, 10))
+    bench.record.figure("middleware.langchain.framework_hooks_ms", 1_000 * median(hooks), all=hooks)
+    for side in ("recall_http", "bare"):
+        bench.record.figure(f"middleware.langchain.{side}_ms", 1_000 * median(taken[side]), all=taken[side])

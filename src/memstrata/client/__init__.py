@@ -10,9 +10,9 @@ use, so that a program that only recalls does not wait for turn capture.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from memstrata.client._lazy import homes, loader
 
 if TYPE_CHECKING:
     from memstrata.client._async import AsyncMemoryClient
@@ -233,9 +233,8 @@ __all__ = [
     "view_plain",
 ]
 
-_HOMES: Mapping[str, str] = {
-    name: module
-    for module, names in {
+_HOMES = homes(
+    {
         "_async": "AsyncMemoryClient",
         "_calls": "MessageLike",
         "_errors": (
@@ -270,17 +269,10 @@ _HOMES: Mapping[str, str] = {
             "RedisWatermarkStore SqliteWatermarkStore Turn TurnIds TurnRecorder WatermarkStore view_anthropic "
             "view_langchain view_openai_chat view_openai_responses view_plain"
         ),
-    }.items()
-    for name in names.split()
-}
+    }
+)
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = loader(__name__, globals(), _HOMES)
 
 
 def __dir__() -> list[str]:

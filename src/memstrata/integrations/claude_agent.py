@@ -19,8 +19,7 @@ from typing import Any
 
 from claude_agent_sdk import ClaudeAgentOptions, HookMatcher, SdkMcpTool, create_sdk_mcp_server
 
-from memstrata.client import AsyncMemoryClient, CaptureRules, Recalled, TurnIds, WatermarkStore, view_plain
-from memstrata.client._tool_words import ToolLanguage
+from memstrata.client import Recalled, TurnIds
 from memstrata.integrations.lone_turn import Spoken, asked, said
 from memstrata.integrations.run_memory import AgentMemory, RunMemory
 
@@ -33,18 +32,6 @@ SERVER = "memstrata"
 
 class ClaudeMemory(AgentMemory):
     """Memory for any number of clients of the SDK. Each needs options of its own."""
-
-    def __init__(
-        self,
-        client: AsyncMemoryClient,
-        *,
-        store: WatermarkStore | None = None,
-        rules: CaptureRules | None = None,
-        snapshot: bool = False,
-        language: ToolLanguage = "en",
-    ) -> None:
-        """As `AgentMemory`."""
-        super().__init__(client, view=view_plain, store=store, rules=rules, snapshot=snapshot, language=language)
 
     async def options(
         self, options: ClaudeAgentOptions | None = None, *, ids: TurnIds | None = None, tools: bool = True

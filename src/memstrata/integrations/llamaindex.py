@@ -26,8 +26,7 @@ from llama_index.core.memory import BaseMemory
 from llama_index.core.tools import AsyncBaseTool, FunctionTool, ToolMetadata
 from workflows.handler import WorkflowHandler
 
-from memstrata.client import AsyncMemoryClient, CaptureRules, Recalled, TurnIds, WatermarkStore, view_plain
-from memstrata.client._tool_words import ToolLanguage
+from memstrata.client import Recalled, TurnIds, view_plain
 from memstrata.client.turn import Seen
 from memstrata.integrations.run_memory import AgentMemory, current_run
 
@@ -46,17 +45,9 @@ def view_chat(messages: Iterable[object]) -> tuple[Seen, ...]:
 class LlamaMemory(AgentMemory):
     """Memory for the runs of any number of agents, workflows and conversations."""
 
-    def __init__(
-        self,
-        client: AsyncMemoryClient,
-        *,
-        store: WatermarkStore | None = None,
-        rules: CaptureRules | None = None,
-        snapshot: bool = False,
-        language: ToolLanguage = "en",
-    ) -> None:
-        """As `AgentMemory`."""
-        super().__init__(client, view=view_chat, store=store, rules=rules, snapshot=snapshot, language=language)
+    @staticmethod
+    def framework_view(messages: Iterable[object]) -> tuple[Seen, ...]:
+        return view_chat(messages)
 
     def tools(self) -> list[FunctionTool]:
         """Return the memory tools for an agent. All agents of a run share its budget."""

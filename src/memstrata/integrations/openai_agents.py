@@ -35,8 +35,7 @@ from agents import (
 from agents.run_config import CallModelData, ModelInputData
 from agents.tool_context import ToolContext
 
-from memstrata.client import AsyncMemoryClient, CaptureRules, Recalled, TurnIds, WatermarkStore, view_openai_responses
-from memstrata.client._tool_words import ToolLanguage
+from memstrata.client import Recalled, TurnIds, view_openai_responses
 from memstrata.client.turn import Seen
 from memstrata.client.turn.fingerprints import is_fingerprint
 from memstrata.integrations.run_memory import AgentMemory, RunMemory
@@ -62,17 +61,9 @@ def view_items(items: Iterable[object]) -> tuple[Seen, ...]:
 class AgentsMemory(AgentMemory):
     """Memory for the runs of any number of agents and sessions."""
 
-    def __init__(
-        self,
-        client: AsyncMemoryClient,
-        *,
-        store: WatermarkStore | None = None,
-        rules: CaptureRules | None = None,
-        snapshot: bool = False,
-        language: ToolLanguage = "en",
-    ) -> None:
-        """As `AgentMemory`."""
-        super().__init__(client, view=view_items, store=store, rules=rules, snapshot=snapshot, language=language)
+    @staticmethod
+    def framework_view(messages: Iterable[object]) -> tuple[Seen, ...]:
+        return view_items(messages)
 
     def tools(self) -> list[FunctionTool]:
         """Return the memory tools for `Agent(tools=...)`. All agents of a run share its budget."""

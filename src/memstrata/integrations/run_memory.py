@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -26,9 +26,10 @@ from memstrata.client import (
     Turn,
     TurnIds,
     WatermarkStore,
+    view_plain,
 )
 from memstrata.client._tool_words import ToolLanguage, words_in
-from memstrata.client.turn import AsyncTurnRecorder, Outcome, Views
+from memstrata.client.turn import AsyncTurnRecorder, Outcome, Seen, Views
 from memstrata.client.turn.watermark import is_genuine_user
 
 __all__ = ["AgentMemory", "RunMemory", "current_run"]
@@ -141,26 +142,31 @@ def current_run() -> RunMemory | None:
 class AgentMemory:
     """Turn capture, recall and memory tools for any number of runs, through one client. Close it where the program ends."""
 
+    @staticmethod
+    def framework_view(messages: Iterable[object]) -> tuple[Seen, ...]:
+        """Read the framework's messages, where a caller gives no other `view`."""
+        return view_plain(messages)
+
     def __init__(
         self,
         client: AsyncMemoryClient,
         *,
-        view: Views,
+        view: Views | None = None,
         store: WatermarkStore | None = None,
         rules: CaptureRules | None = None,
         snapshot: bool = False,
         language: ToolLanguage = "en",
     ) -> None:
-        """`view` reads the framework's messages.
+        """`view` reads messages.
 
         `store`: where turns in progress are written down, so that another process can finish them. `rules`: what is
         remembered of a turn. `snapshot`: persona and scenes stay as a session first saw them. `language`: of the tools.
         """
         self._client = client
-        self._view = view
+        self._view: Views = view or self.framework_view
         self._language: ToolLanguage = language
-        self._recorder = AsyncTurnRecorder(client, view=view, store=store, rules=rules)
-        self._recaller = AsyncRecaller(client, view=view, snapshot=snapshot)
+        self._recorder = AsyncTurnRecorder(client, view=self._view, store=store, rules=rules)
+        self._recaller = AsyncRecaller(client, view=self._view, snapshot=snapshot)
         self._specs = AsyncToolset(client, language=language).specs
 
     @property

@@ -5,9 +5,9 @@ Names load on first use: a hook that only cleans a prompt does not wait for `htt
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from memstrata.client._lazy import homes, loader
 
 if TYPE_CHECKING:
     from memstrata.client.turn.blocking import TurnRecorder
@@ -57,9 +57,8 @@ __all__ = [
     "view_plain",
 ]
 
-_HOMES: Mapping[str, str] = {
-    name: module
-    for module, names in {
+_HOMES = homes(
+    {
         "blocking": "TurnRecorder",
         "cleaning": "RULES clean",
         "formats": "Views view_anthropic view_langchain view_openai_chat view_openai_responses view_plain",
@@ -72,17 +71,10 @@ _HOMES: Mapping[str, str] = {
         "status": "Outcome RecorderStatus",
         "store": "BlockingWatermarkStore InThread MemoryWatermarkStore WatermarkStore",
         "watermark": "Turn",
-    }.items()
-    for name in names.split()
-}
+    }
+)
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = loader(__name__, globals(), _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -380,3 +380,15 @@ def version(as_json: Json = False) -> None:
     screen = Screen(as_json=as_json)
     screen.line(__version__)
     screen.json({"version": __version__})
+
+
+_FIRST = ("demo", "serve", "stop", "status", "search", "setup", "proxy", "mcp")
+"""What a newcomer finds at the top of the list; the others follow as they stand here."""
+
+
+def _rank(command: typer.models.CommandInfo) -> int:
+    name = command.name or getattr(command.callback, "__name__", "")
+    return _FIRST.index(name) if name in _FIRST else len(_FIRST)
+
+
+app.registered_commands.sort(key=_rank)

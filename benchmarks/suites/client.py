@@ -29,6 +29,7 @@ _IDS = {"team_id": SCOPE.team, "agent_id": SCOPE.agent, "user_id": SCOPE.user}
 _HEADERS = {"authorization": "Bearer local", "x-tdai-service-id": "default"}
 _NOTHING = "pass"
 _PACKAGE = "import memstrata"
+_MODULE = "import memstrata.client"
 _HTTPX = "import httpx"
 _CLIENT = "from memstrata import MemoryClient"
 
@@ -40,12 +41,13 @@ async def measure(bench: Bench) -> None:
         await server.settled()
         _record_calls(bench, "blocking", *_blocking(server.url, bench.seconds * bench.rounds))
         _record_calls(bench, "async", *await _asynchronous(server.url, bench.seconds * bench.rounds))
-    starts: dict[str, list[float]] = {code: [] for code in (_NOTHING, _PACKAGE, _HTTPX, _CLIENT)}
+    starts: dict[str, list[float]] = {code: [] for code in (_NOTHING, _PACKAGE, _MODULE, _HTTPX, _CLIENT)}
     for _ in range(_STARTS):
         for code, seconds in starts.items():
             seconds.append(_started(code))
-    idle, package, bare, client = (median(starts[code]) for code in starts)
+    idle, package, module, bare, client = (median(starts[code]) for code in starts)
     bench.record.figure("client.import.package_ms", 1_000 * (package - idle), all=starts[_PACKAGE])
+    bench.record.figure("client.import.client_ms", 1_000 * (module - idle), all=starts[_MODULE])
     bench.record.figure("client.import.client_over_httpx", (client - idle) / (bare - idle), all=starts[_CLIENT])
 
 

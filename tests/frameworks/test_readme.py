@@ -163,3 +163,10 @@ def test_both_readmes_show_the_same_programs() -> None:
     english, chinese = ({name: re.sub(r"#.*", "#", text) for name, text in snippets(one).items()} for one in READMES)
 
     assert english == chinese
+
+
+@pytest.mark.parametrize("page", ["docs/adapters.md", "docs/adapters.zh-CN.md"])
+def test_the_page_on_adapters_names_every_module(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+
+    assert set(re.findall(r"^\| [^|]+ \| `[\w-]+` \| `(\w+)` \|", text, re.MULTILINE)) == set(ADAPTERS)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from asyncio.subprocess import PIPE
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
 from .bench import MARK, Bench
 from .driver import FAIL, HANG, Call, Driver, Thread
+from .half_run import WORDS
 
 Eventually = Callable[[Callable[[], bool | Awaitable[bool]]], Awaitable[None]]
 
@@ -94,6 +98,28 @@ async def test_a_run_that_waits_for_a_person_is_captured_when_another_process_en
     assert bench.captures() == 1
     assert "Paid 5." in driver.requests[-1]
     assert "allergic to walnuts" in driver.requests[-1]
+
+
+@pytest.mark.needs("interrupts")
+async def test_a_run_is_begun_by_one_process_and_ended_by_another(
+    driver: Driver, bench: Bench, request: pytest.FixtureRequest
+) -> None:
+    name = request.node.callspec.params["driver"]
+
+    async def half(which: str) -> str:
+        command = [sys.executable, "-m", "frameworks.half_run", name, bench.url, bench.team, str(bench.folder), which]
+        process = await asyncio.create_subprocess_exec(
+            *command, cwd=Path(__file__).parent.parent, stdout=PIPE, stderr=PIPE
+        )
+        told, failed = await process.communicate()
+        assert process.returncode == 0, failed.decode()
+        return told.decode().strip().splitlines()[-1] if told.strip() else ""
+
+    await half("ask")
+    assert await bench.said() == []
+    assert await half("resume") == "Paid."
+
+    assert await bench.said() == [("user", WORDS), ("assistant", "Paid.")]
 
 
 async def test_after_an_error_of_the_model_the_next_turn_brings_both_questions(driver: Driver, bench: Bench) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from memstrata.memory import Memory
-    from memstrata.server.run import Beside
+    from memstrata.server.run import Beside, MakeApi
 
 __all__ = ["proxy", "proxy_beside"]
 
@@ -34,13 +34,23 @@ def proxy_beside(settings: Settings) -> Beside:
     """Return what puts the proxy in front of the API: the API is its core, the memory's store is its own."""
 
     @asynccontextmanager
-    async def beside(memory: Memory, api: ASGIApp, url: str) -> AsyncIterator[ASGIApp]:
+    async def beside(memory: Memory, make_api: MakeApi, url: str) -> AsyncIterator[ASGIApp]:
         import httpx
 
+        from memstrata.mcp.confirmation import Owner
+        from memstrata.mcp.session_grant import SessionGrant
         from memstrata.proxy.app import mounted
         from memstrata.proxy.memory_core import MemoryCore
         from memstrata.proxy.service import Installation, running_proxy
 
+        async def check_session(token: str) -> SessionGrant | None:
+            place = await service.bridge.opened(token)
+            if place is None:
+                return None
+            owner = Owner(place.instance, place.team, place.agent, place.user)
+            return SessionGrant(owner, service.bridge.searches, lambda: service.bridge.spend(token))
+
+        api = make_api(check_session)
         transport = httpx.ASGITransport(api, raise_app_exceptions=False)
         key = settings.server.api_key
         core = MemoryCore(url, key, transport)

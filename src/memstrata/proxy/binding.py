@@ -278,8 +278,7 @@ def _parts(binding: DefaultBinding) -> tuple[str, str, str]:
 
 
 def _offered(client: Client, request: ProxyRequest) -> QuestionTool | None:
-    tool = client.question
-    return tool if tool is not None and tool.name in request.tools else None
+    return next((tool for tool in client.questions if tool.name in request.tools), None)
 
 
 def _asking(form: bytes) -> Asking | None:

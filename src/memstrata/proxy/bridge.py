@@ -21,7 +21,7 @@ from memstrata.clock import Clock
 from memstrata.errors import MemstrataError
 from memstrata.proxy.memory_core import MemoryCore
 from memstrata.proxy.place import Place
-from memstrata.proxy.tokens import BridgeToken, read_token
+from memstrata.proxy.tokens import read_token
 from memstrata.records.proxy import Bound, ProxySession
 from memstrata.store.protocol import Store
 from memstrata.text.graphemes import cut
@@ -77,6 +77,7 @@ class Bridge:
         self._rules = rules
         self._clock = clock
         self._spent: OrderedDict[tuple[ProxySession, str], int] = OrderedDict()
+        self.searches = rules.searches
         self.counts: dict[str, int] = {"answered": 0, "refused": 0, "failed": 0}
 
     async def answer(
@@ -88,8 +89,9 @@ class Bridge:
             _check_form(method, headers, body)
             session, bound = await self._session(headers)
             arguments = _arguments(method, query, body)
-            if path.endswith("/search"):
-                await self._spend(session)
+            if path.endswith("/search") and not await self._spend(session):
+                left = f"{self._rules.searches} searches are all for one turn; answer with what is there"
+                raise _Refusal(429, 42_901, left)
             data = await operation(self, Place.of(session, bound), arguments)
         except _Refusal as refusal:
             self.counts["refused"] += 1
@@ -104,33 +106,44 @@ class Bridge:
         self.counts["answered"] += 1
         return _answer(200, 0, "ok", data)
 
+    async def opened(self, token: str) -> Place | None:
+        """Return what a token opens now: None for one that is forged, over, foreign, or of a session that is off."""
+        found = await self._opened(token)
+        return None if found is None else Place.of(*found)
+
+    async def spend(self, token: str) -> bool:
+        """Take one of the turn's searches; False where none is left, or the token opens nothing any more."""
+        found = await self._opened(token)
+        return found is not None and await self._spend(found[0])
+
+    async def _opened(self, text: str) -> tuple[ProxySession, Bound] | None:
+        token = read_token(text, self._secret, self._clock.now()) if text else None
+        if token is None:
+            return None
+        session = ProxySession(token.instance, token.user, token.client, token.session)
+        bound = await self._store.read(lambda r: r.proxy.bindings.read(session))
+        may = bound is not None and bound.outcome == "bound" and not bound.recall_off
+        return (session, bound) if bound is not None and may else None
+
     async def _session(self, headers: Mapping[str, str]) -> tuple[ProxySession, Bound]:
         given = headers.get("authorization", "")
         text = given[7:] if given[:7].lower() == "bearer " else headers.get("x-memstrata-token", "")
-        token = read_token(text, self._secret, self._clock.now()) if text else None
-        bound = None if token is None else await self._bound(token)
-        if token is None or bound is None:
+        found = await self._opened(text)
+        if found is None:
             raise _Refusal(401, 40_101, "this token opens no session")
-        return _session_of(token), bound
+        return found
 
-    async def _bound(self, token: BridgeToken) -> Bound | None:
-        session = _session_of(token)
-        bound = await self._store.read(lambda r: r.proxy.bindings.read(session))
-        return bound if bound is not None and bound.outcome == "bound" and not bound.recall_off else None
-
-    async def _spend(self, session: ProxySession) -> None:
-        """Take one of the turn's searches."""
+    async def _spend(self, session: ProxySession) -> bool:
         turn = await self._store.read(lambda r: r.proxy.turns.current(session))
         key = (session, "" if turn is None else turn.turn_id)
         spent = self._spent.get(key, 0)
         if spent >= self._rules.searches:
-            raise _Refusal(
-                429, 42_901, f"{self._rules.searches} searches are all for one turn; answer with what is there"
-            )
+            return False
         self._spent[key] = spent + 1
         self._spent.move_to_end(key)
         if len(self._spent) > _MOST_COUNTED:
             self._spent.popitem(last=False)
+        return True
 
     async def search_memories(self, place: Place, given: Arguments) -> object:
         found = await self._core.memories(place, _query(given), _limit(given))
@@ -250,10 +263,6 @@ def _number(given: Arguments, name: str, usual: int) -> int:
 
 def _text(content: str) -> str:
     return cut(escape(content), _ITEM_CHARACTERS, "…")
-
-
-def _session_of(token: BridgeToken) -> ProxySession:
-    return ProxySession(token.instance, token.user, token.client, token.session)
 
 
 def _answer(status: int, code: int, message: str, data: object) -> BridgeAnswer:

@@ -30,6 +30,7 @@ from memstrata.proxy.recalled import RecalledRules
 from memstrata.proxy.replay import Replay
 from memstrata.proxy.signing_key import signing_key
 from memstrata.proxy.snapshot import Snapshots
+from memstrata.proxy.status import ProxyStatus
 from memstrata.proxy.targets import Targets
 from memstrata.proxy.turns import Turns
 from memstrata.proxy.upstream import Upstream, Waits
@@ -94,6 +95,7 @@ class ProxyService:
             ),
             clock,
         )
+        self.bridge = Bridge(store, core, secret, BridgeRules(), clock)
         self._verification = Verification(users_of(core.metadata), clock)
         limits = Limits(store, RateLimits(settings.requests_per_minute, settings.input_tokens_per_minute), clock)
         counted = limits if limits.any else None
@@ -115,8 +117,9 @@ class ProxyService:
             self.memory,
             Metered(self._usage),
             counted,
-            Bridge(store, core, secret, BridgeRules(), clock),
+            self.bridge,
         )
+        self._status = ProxyStatus(self.memory, self._replay, self._outbox, self._keeping, self._usage, self.bridge)
         self._core = core
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -127,16 +130,8 @@ class ProxyService:
 
     def health(self) -> ComponentHealth:
         """Return how it is. `reduced` where turns wait for the core, or a part has stopped."""
-        stopped = [task.get_name() for task in self._tasks if task.done()]
-        parts = (self._outbox.health(), self._keeping.health())
-        reasons = [part.reason for part in parts if part.reason] + [f"{name} has stopped" for name in stopped]
-        counts = {
-            "open": self._forwarding.open,
-            "requests": self.app.counts["requests"],
-            "without_memory": sum(self.memory.bypasses.values()),
-            "delivered": self._outbox.delivered,
-        }
-        return ComponentHealth("reduced" if reasons else "ok", "; ".join(reasons), counts)
+        stopped = [f"{task.get_name()} has stopped" for task in self._tasks if task.done()]
+        return self._status.health(stopped, {"open": self._forwarding.open, **self.app.counts})
 
     async def close(self) -> None:
         """Deliver what is finished, write the last numbers, end the rest. What was not delivered lies in the store."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from memstrata.proxy.bridge import Bridge
 from memstrata.proxy.keeping import Keeping
@@ -13,6 +13,8 @@ from memstrata.proxy.usage import UsageBook
 from memstrata.records import ComponentHealth
 
 __all__ = ["ProxyStatus"]
+
+_MOST_REASONS = 5
 
 Details = Mapping[str, int | float | str | bool]
 
@@ -30,21 +32,25 @@ class ProxyStatus:
         self._usage = usage
         self._bridge = bridge
 
-    def components(self) -> Mapping[str, ComponentHealth]:
-        """Return each part's state."""
-        return {
-            "proxy": ComponentHealth("ok", "", self._requests()),
-            "proxy_outbox": self._outbox.health(),
-            "proxy_sessions": self._keeping.health(),
-        }
+    def health(self, stopped: Sequence[str], requests: Mapping[str, int]) -> ComponentHealth:
+        """Return the whole proxy's state. `stopped` names parts that ended; `requests` is what the transport counts."""
+        parts = (self._outbox.health(), self._keeping.health())
+        reasons = [*(part.reason for part in parts if part.reason), *stopped]
+        counts: dict[str, int | float | str | bool] = {name.replace(" ", "_"): one for name, one in requests.items()}
+        counts |= self._requests()
+        for part, health in zip(("turns", "sessions"), parts, strict=True):
+            counts |= {f"{part}_{name}": value for name, value in health.details.items()}
+        return ComponentHealth("reduced" if reasons else "ok", "; ".join(reasons), counts)
 
     def _requests(self) -> Details:
         replay, tokens = self._replay.counts, self._usage.totals
         read = tokens.input + tokens.cache_read + tokens.cache_write
         return {
-            **{f"requests_{kind}": count for kind, count in sorted(self._step.kinds.items())},
+            **{f"kind_{kind}": count for kind, count in sorted(self._step.kinds.items())},
             "without_memory": self._step.bypasses.total(),
-            "commonest_reason": next((reason for reason, _ in self._step.bypasses.most_common(1)), ""),
+            "reasons": "; ".join(
+                f"{reason} ({count})" for reason, count in self._step.bypasses.most_common(_MOST_REASONS)
+            ),
             "forms": self._step.forms,
             "commands": self._step.commands,
             "recalled": replay.asked,

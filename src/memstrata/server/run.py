@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import ipaddress
 import logging
 import math
@@ -28,13 +29,16 @@ from memstrata.server.app import create_app
 from memstrata.settings import ServerSettings
 
 if TYPE_CHECKING:
+    from memstrata.mcp.session_grant import SessionCheck
     from memstrata.memory import Memory
 
-__all__ = ["Beside", "bind", "serve", "serve_alone", "serve_until"]
+__all__ = ["Beside", "MakeApi", "bind", "serve", "serve_alone", "serve_until"]
 
 OpenMemory = Callable[[], "AbstractAsyncContextManager[Memory]"]
-Beside = Callable[["Memory", ASGIApp, str], AbstractAsyncContextManager[ASGIApp]]
-"""Puts another application in front of the API on the same port; is told the memory, the API and the base URL."""
+MakeApi = Callable[["SessionCheck | None"], ASGIApp]
+Beside = Callable[["Memory", MakeApi, str], AbstractAsyncContextManager[ASGIApp]]
+"""Puts another application in front of the API on the same port; is told the memory, how to make the API with what it knows
+of sessions' tokens, and the base URL."""
 OpenApplication = Callable[[str], AbstractAsyncContextManager[ASGIApp]]
 """Opens an application for the base URL that it will be served at."""
 
@@ -59,7 +63,8 @@ def serve(
     the memory raises.
     """
     with bind(settings) as listener, asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_until_signalled(lambda stop: serve_until(stop, listener, open_memory, settings, on_ready, beside)))
+        ready = _settled(on_ready)
+        runner.run(_until_signalled(lambda stop: serve_until(stop, listener, open_memory, settings, ready, beside)))
 
 
 def serve_alone(
@@ -71,10 +76,25 @@ def serve_alone(
 
         async def until(stop: asyncio.Event) -> None:
             async with open_application(url) as application:
-                ready = (lambda: None) if on_ready is None else (lambda: on_ready(url))
-                await _served(stop, listener, application, settings, ready)
+                ready = _settled(on_ready)
+                await _served(stop, listener, application, settings, lambda: ready(url))
 
         runner.run(_until_signalled(until))
+
+
+def _settled(on_ready: Callable[[str], None] | None) -> Callable[[str], None]:
+    """Return what happens when the process is ready: all that was loaded is left out of every later garbage collection.
+
+    It lives as long as the process, and looking through it would hold up requests for tens of milliseconds.
+    """
+
+    def ready(url: str) -> None:
+        gc.collect()
+        gc.freeze()
+        if on_ready is not None:
+            on_ready(url)
+
+    return ready
 
 
 async def serve_until(
@@ -98,8 +118,10 @@ async def serve_until(
                 if on_ready is not None:
                     on_ready(url)
 
-            api = create_app(memory, settings)
-            async with nullcontext(api) if beside is None else beside(memory, api, url) as application:
+            def api(check_session: SessionCheck | None = None) -> ASGIApp:
+                return create_app(memory, settings, check_session)
+
+            async with nullcontext(api()) if beside is None else beside(memory, api, url) as application:
                 await _served(stop, listener, application, settings, ready)
 
 

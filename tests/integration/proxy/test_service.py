@@ -9,7 +9,10 @@ from pathlib import Path
 
 import aiohttp
 import httpx
+import httpx2
 import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 
 from memstrata.cli.proxying import proxy_beside
 from memstrata.client import AsyncMemoryClient
@@ -126,6 +129,26 @@ async def test_the_tokens_of_bridges_hold_after_a_restart(serve: Serve, upstream
             assert answer.status == 401
 
 
+async def test_the_same_token_looks_up_over_mcp_as_often_and_no_more(serve: Serve, upstream: FakeUpstream) -> None:
+    async with serve(ProxySettings(upstreams=upstreams_at(upstream))) as url, aiohttp.ClientSession() as http:
+        async with http.post(url + PATH, json=asking("My deploys run on Fridays"), headers=HEADERS) as answer:
+            await answer.read()
+        block: str = upstream.requests[0].json["system"][-1]["text"]
+        token = block.partition("Bearer ")[2].partition("'")[0]
+        async with _mcp(url, token) as client:
+            assert {one.name for one in (await client.list_tools()).tools} == {
+                "memory_search",
+                "conversation_search",
+                "read_scene",
+            }
+            found = [await client.call_tool("memory_search", {"query": "deploys"}) for _ in range(4)]
+        assert [bool(one.is_error) for one in found] == [False, False, False, True]
+        async with http.get(f"{url}/memory-bridge/v3/atomic/search?q=x", headers=_bearer(token)) as answer:
+            assert answer.status == 429  # one budget for both ways
+        async with http.post(f"{url}/mcp", json={}, headers=_bearer(token[:-1])) as answer:
+            assert answer.status == 401
+
+
 async def test_a_proxy_alone_remembers_in_a_core_that_is_elsewhere(
     open_memory: Callable[..., AbstractAsyncContextManager[Memory]],
     upstream: FakeUpstream,
@@ -152,3 +175,16 @@ async def test_a_proxy_alone_remembers_in_a_core_that_is_elsewhere(
 
 async def _counted(memory: AsyncMemoryClient, messages: int) -> bool:
     return len((await memory.messages()).items) == messages
+
+
+def _bearer(token: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {token}"}
+
+
+@asynccontextmanager
+async def _mcp(url: str, token: str) -> AsyncIterator[Client]:
+    async with (
+        httpx2.AsyncClient(headers=_bearer(token)) as http,
+        Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
+    ):
+        yield client

@@ -28,7 +28,8 @@ class QuestionTool:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """`elements` are tags that its runtime puts around text of its own, on lines of their own.
+    """`elements` are tags that its runtime puts around text of its own, on lines of their own. `questions` are the tools
+    that it may ask with; which one a request offers shows in its tools.
 
     `always_has_tools`: a request of this client without tools is a helper's, not the conversation's. `resends_history`:
     each request carries the whole conversation, so that what was put into it once can be put there again.
@@ -37,7 +38,7 @@ class Client:
     name: str
     elements: frozenset[str] = field(default_factory=frozenset)
     session_headers: tuple[str, ...] = ()
-    question: QuestionTool | None = None
+    questions: tuple[QuestionTool, ...] = ()
     always_has_tools: bool = False
     resends_history: bool = True
     marks_conversation: bool = False

@@ -47,14 +47,17 @@ _BUDDY = frozenset(
 _CODEX = frozenset(
     {"environment_context", "user_instructions", "turn_aborted", "permissions instructions", "INSTRUCTIONS"}
 )
+_USER_INPUT = QuestionTool(
+    "request_user_input", "codex", "call_memstrata_form_", most_options=3, several_questions=True
+)
 
 _ROWS = (
     Client(
         "claude-code",
         _CLAUDE,
         session_headers=("x-claude-code-session-id",),
-        question=QuestionTool(
-            "AskUserQuestion", "claude", "toolu_memstrata_form_", most_options=4, several_questions=True
+        questions=(
+            QuestionTool("AskUserQuestion", "claude", "toolu_memstrata_form_", most_options=4, several_questions=True),
         ),
         always_has_tools=True,
         marks_conversation=True,
@@ -62,28 +65,26 @@ _ROWS = (
     Client(
         "codebuddy",
         _BUDDY,
-        question=QuestionTool("ask_followup_question", "codebuddy", "call_memstrata_form_", several_questions=True),
+        questions=(QuestionTool("ask_followup_question", "codebuddy", "call_memstrata_form_", several_questions=True),),
         always_has_tools=True,
     ),
     Client(
         "codex",
         _CODEX,
         session_headers=("session-id", "session_id", "thread-id"),
-        question=QuestionTool(
-            "request_user_input", "codex", "call_memstrata_form_", most_options=3, several_questions=True
-        ),
+        questions=(_USER_INPUT,),
     ),
     Client(
         "workbuddy",
         _BUDDY | _CODEX,
         session_headers=("session-id", "session_id"),
-        question=QuestionTool("AskUserQuestion", "claude", "call_memstrata_form_", most_options=4),
+        questions=(QuestionTool("AskUserQuestion", "claude", "call_memstrata_form_", most_options=4), _USER_INPUT),
     ),
     Client(
         "dsh",
         _CLAUDE,
         session_headers=("x-deepseek-harness-session-id",),
-        question=QuestionTool("ask_user_question", "dsh", "call_memstrata_form_"),
+        questions=(QuestionTool("ask_user_question", "dsh", "call_memstrata_form_"),),
     ),
     Client("openclaw"),
     Client("hermes"),

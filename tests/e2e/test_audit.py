@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import apsw
+import pytest
 
 from memstrata.audit.head import HEAD_NAME
 from memstrata.records.audit import mark
 from memstrata.store.sqlite.store import DATABASE_NAME
 
 from .shell import Shell
+
+pytestmark = pytest.mark.slow
 
 CHAT = "User: Remember that I keep a cat called Quillfeather.\n\nAssistant: Noted.\n"
 

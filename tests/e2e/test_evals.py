@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from .shell import Shell
+
+pytestmark = pytest.mark.slow
 
 PAIRS = "l\ten\tI live in Lisbon\twhere in Lisbon do I live\np\tzh\t我对花生过敏\t晚饭不能放什么\n"
 

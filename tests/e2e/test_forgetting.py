@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from .shell import Shell
+
+pytestmark = pytest.mark.slow
 
 DATA = ("--data-dir", "data")
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from .shell import Shell
+
+pytestmark = pytest.mark.slow
 
 OFF = {"MEMSTRATA_CAPTURE_REDACT_SECRETS": "false"}
 SECRET = "hunter2zz"

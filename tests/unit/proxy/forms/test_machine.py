@@ -26,9 +26,7 @@ TASKS = (Choice("task-11111111", "Ship"), Choice("task-22222222", "Mend"))
 
 
 def claude() -> QuestionTool:
-    tool = CLIENTS["claude-code"].question
-    assert tool is not None
-    return tool
+    return CLIENTS["claude-code"].questions[0]
 
 
 def asked(step: Step) -> Asking:
@@ -124,8 +122,7 @@ def test_what_could_not_be_asked_is_tried_again() -> None:
 
 @pytest.mark.parametrize("name", ["claude-code", "codex", "workbuddy", "dsh", "codebuddy"])
 def test_a_form_keeps_to_what_the_client_can_show(name: str) -> None:
-    tool = CLIENTS[name].question
-    assert tool is not None
+    tool = CLIENTS[name].questions[0]
     offer = Offer(TEAMS, AGENTS, TASKS)
     form = asked(answered(asked(begin(Offer(TEAMS), tool, "zh")), "yes", offer, tool))
     form = asked(answered(form, "Red (11111111)", offer, tool))

@@ -44,6 +44,10 @@ def setup(
     yes: Annotated[bool, typer.Option("--yes", help=say("help.option.setup_yes"))] = False,
     undo: Annotated[bool, typer.Option("--undo", help=say("help.option.setup_undo"))] = False,
     url: Annotated[str, typer.Option("--url", help=say("help.option.setup_url"))] = "http://127.0.0.1:8420",
+    user_key: Annotated[
+        str,
+        typer.Option("--user-key", envvar="MEMSTRATA_USER_KEY", help=say("help.option.user_key"), show_default=False),
+    ] = "",
     instance: Instance = "default",
     team: Team = "personal",
     agent: Agent = "assistant",
@@ -56,4 +60,4 @@ def setup(
 
     screen = Screen(as_json=as_json)
     place = Place(client, url, instance, team, agent, user)
-    return take_out(screen, place, writes=yes) if undo else set_up(screen, place, also, writes=yes)
+    return take_out(screen, place, writes=yes) if undo else set_up(screen, place, also, writes=yes, user_key=user_key)

@@ -21,8 +21,8 @@ AGENT_PHRASES: Mapping[str, tuple[str, str]] = {
     ),
     "help.argument.client": ("one of: {clients}", "可选：{clients}"),
     "help.option.with": (
-        "also set this up, may be repeated: hooks, mcp",
-        "同时设置，可重复：hooks、mcp",
+        "also set this up, may be repeated: hooks, mcp; or proxy, which takes the place of hooks",
+        "同时设置，可重复：hooks、mcp；或 proxy，它取代 hooks",
     ),
     "help.option.setup_yes": ("write without asking", "不询问，直接写入"),
     "help.option.setup_undo": (
@@ -45,6 +45,39 @@ AGENT_PHRASES: Mapping[str, tuple[str, str]] = {
     "setup.undo_hint": (
         "`memstrata setup {client} --undo` takes it back.",
         "`memstrata setup {client} --undo` 可撤销。",
+    ),
+    "help.option.user_key": (
+        "key of a user in a server with keys, for the proxy; never shown",
+        "服务启用密钥时的用户密钥，供代理使用；不会显示",
+    ),
+    "setup.proxy.claude-code": (
+        "Claude Code speaks to the proxy from its next start; hooks of ours are out, because the proxy recalls already.",
+        "Claude Code 下次启动起经由代理；我们的 hooks 已移除，因为代理会负责召回。",
+    ),
+    "setup.proxy.codex": (
+        "Start it with `codex -c model_provider=memstrata`, or put that line at the top of config.toml.",
+        "用 `codex -c model_provider=memstrata` 启动，或把这一行写在 config.toml 的开头。",
+    ),
+    "setup.proxy.variables": (
+        "set the base URL of {client} to {url}",
+        "把 {client} 的 base URL 设为 {url}",
+    ),
+    "setup.proxy.header": ("and let it send the header {header}", "并让它发送请求头 {header}"),
+    "setup.proxy.none": (
+        "no proxy answers at {url}: start it with `memstrata serve`, or check the user key",
+        "{url} 没有代理应答：用 `memstrata serve` 启动，或检查用户密钥",
+    ),
+    "setup.proxy.own_credential": (
+        "the proxy is there and reaches the provider, which wants the client's own credential",
+        "代理可用并能到达模型服务；模型服务要求客户端自己的凭据",
+    ),
+    "setup.proxy.no_provider": (
+        "the proxy is there, but the provider behind it does not answer ({status}); see proxy.upstreams",
+        "代理可用，但上游模型服务没有应答（{status}）；请检查 proxy.upstreams",
+    ),
+    "setup.proxy.reached": (
+        "the proxy is there and the provider answers ({status})",
+        "代理可用，模型服务有应答（{status}）",
     ),
     "setup.advice.restart": (
         "Sessions that run already do not see it; start a new one.",

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import httpx
 import typer
 
 from memstrata.cli.connect import checked_url
@@ -22,31 +24,43 @@ from memstrata.setup.clients.client import Client
 from memstrata.setup.clients.table import CLIENTS
 from memstrata.setup.files import Backups, perform
 from memstrata.setup.plan import Edit, plan, plan_undo, unified
+from memstrata.setup.proxy_entries import KEY_HEADER
 
 __all__ = ["set_up", "take_out"]
 
 _LOOK_SECONDS = 1.0
+_DRY_SECONDS = 5.0
+_PROXIED = {"claude-code": "setup.proxy.claude-code", "codex": "setup.proxy.codex"}
 
 
-def set_up(screen: Screen, place: Place, also: Sequence[str], *, writes: bool) -> int:
+def set_up(screen: Screen, place: Place, also: Sequence[str], *, writes: bool, user_key: str = "") -> int:
     """Connect a client, after asking unless it `writes` anyway.
 
-    Raises InvalidRequest for a client or kind that is none, Misconfigured and Conflict for files that are left alone.
+    With the kind `proxy` the proxy takes the place of what is usual, and any name is a client: of one whose files are not
+    known, what to set is said. Raises InvalidRequest for a client or kind that is none, Misconfigured and Conflict for files
+    that are left alone.
     """
+    launch = _launch(place, user_key)
+    if "proxy" in also and "proxy" not in _kinds(place.client, launch):
+        return _told(screen, place.client, launch)
     client = _client(place.client)
-    changes = client.changes(os.environ, _home(), _launch(place))
+    changes = client.changes(os.environ, _home(), launch)
     if missing := [kind for kind in also if kind not in changes]:
         raise InvalidRequest(say("setup.unsupported", client=client.name, kind=missing[0]))
-    wanted = [kind for kind in changes if kind == client.usual or kind in also]
+    usual = () if "proxy" in also else (client.usual,)
+    wanted = [kind for kind in changes if kind in usual or kind in also]
     backups = _backups(client)
     edits = plan([one for kind in wanted for one in changes[kind]], _all(client, place), backups.read())
-    code = _perform(screen, client, edits, backups, writes=writes, undoes=False)
+    code = _perform(screen, client, edits, backups, writes=writes, undoes=False, secret=user_key)
     if code == 0:
-        for advice in client.advice if edits else ():
+        for advice in client.advice if edits and "proxy" not in also else ():
             screen.line(say(f"setup.advice.{advice}"))
+        if "proxy" in also:
+            screen.line(say(_PROXIED[client.name]))
+            _look_through(screen, launch, client.name)
         if edits:
             screen.line(say("setup.undo_hint", client=client.name))
-        if not _answers(place.url):
+        if "proxy" not in also and not _answers(place.url):
             screen.line(say("setup.no_server", url=place.url))
     return code
 
@@ -60,7 +74,14 @@ def take_out(screen: Screen, place: Place, *, writes: bool) -> int:
 
 
 def _perform(
-    screen: Screen, client: Client, edits: Sequence[Edit], backups: Backups, *, writes: bool, undoes: bool
+    screen: Screen,
+    client: Client,
+    edits: Sequence[Edit],
+    backups: Backups,
+    *,
+    writes: bool,
+    undoes: bool,
+    secret: str = "",
 ) -> int:
     answer = {"client": client.name, "files": [str(edit.path) for edit in edits]}
     if not edits:
@@ -68,6 +89,8 @@ def _perform(
         screen.json({**answer, "diff": "", "written": False})
         return 0
     difference = "".join(unified(edit) for edit in edits)
+    if secret:
+        difference = difference.replace(secret, f"{secret[:7]}…")
     for line in difference.removesuffix("\n").split("\n"):
         screen.line(line)
     may_write = writes or _agreed(screen)
@@ -102,7 +125,45 @@ def _all(client: Client, place: Place) -> list[Change]:
     return [change for changes in kinds for change in changes]
 
 
-def _launch(place: Place) -> Launch:
+def _kinds(name: str, launch: Launch) -> Collection[str]:
+    return CLIENTS[name].changes(os.environ, _home(), launch) if name in CLIENTS else ()
+
+
+def _told(screen: Screen, name: str, launch: Launch) -> int:
+    """Say what to set in a client whose configuration is not written here, and look whether that leads anywhere."""
+    base = f"{launch.proxied(name)}/v1"
+    screen.line(say("setup.proxy.variables", client=name, url=base))
+    if launch.user_key:
+        screen.line(say("setup.proxy.header", header=f"{KEY_HEADER}: {launch.user_key[:7]}…"))
+    screen.json({"client": name, "base_url": base, "written": False})
+    _look_through(screen, launch, name)
+    return 0
+
+
+def _look_through(screen: Screen, launch: Launch, agent: str) -> None:
+    """Say whether the proxy is there, and what the provider behind it answers to a question that costs nothing."""
+    base = launch.proxied(agent)
+    if _status(base, launch) != HTTPStatus.OK:
+        screen.line(say("setup.proxy.none", url=base))
+        return
+    status = _status(f"{base}/v1/models", launch)
+    if status == HTTPStatus.UNAUTHORIZED:
+        screen.line(say("setup.proxy.own_credential"))
+    elif status is None or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        screen.line(say("setup.proxy.no_provider", status=status or 0))
+    else:
+        screen.line(say("setup.proxy.reached", status=status))
+
+
+def _status(url: str, launch: Launch) -> int | None:
+    headers = {KEY_HEADER: launch.user_key} if launch.user_key else {}
+    try:
+        return httpx.get(url, headers=headers, timeout=_DRY_SECONDS).status_code
+    except httpx.HTTPError:
+        return None
+
+
+def _launch(place: Place, user_key: str = "") -> Launch:
     """Return how to start us with the flags of a place; those that stand at their default are left out, but the URL."""
     usual = Place(place.client)
     flags = ["--url", checked_url(place.url)]
@@ -111,7 +172,7 @@ def _launch(place: Place) -> Launch:
             flags += [f"--{name}", getattr(place, name)]
     own = Path(sys.argv[0])
     program = (str(own.absolute()),) if own.stem == "memstrata" else (sys.executable, "-m", "memstrata.cli")
-    return Launch(program, tuple(flags))
+    return Launch(program, tuple(flags), checked_url(place.url), place.instance, user_key)
 
 
 def _home() -> Path:

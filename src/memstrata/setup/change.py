@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 __all__ = ["Change", "Launch", "is_hook_command"]
@@ -29,10 +29,20 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How a client starts us: the program with its own arguments, and the flags that say which server and whose memory."""
+    """How a client reaches us: the program with its own arguments, the flags that say which server and whose memory.
+
+    `url` and `instance` are for the proxy, `user_key` for a server with keys.
+    """
 
     program: tuple[str, ...]
     flags: tuple[str, ...]
+    url: str = ""
+    instance: str = "default"
+    user_key: str = field(default="", repr=False)
+
+    def proxied(self, agent: str) -> str:
+        """Return the base URL at which the proxy speaks to an agent."""
+        return f"{self.url.rstrip('/')}/{agent}/{self.instance}"
 
     def line(self, *words: str) -> str:
         """Return a command for a shell."""

@@ -13,6 +13,7 @@ from memstrata.setup.clients.client import Client, Kind
 from memstrata.setup.hook_entries import put_hooks, take_hooks
 from memstrata.setup.json_text import EMPTY
 from memstrata.setup.mcp_entries import put_server, take_server
+from memstrata.setup.proxy_entries import put_environment, take_environment
 
 __all__ = ["CLAUDE_CODE"]
 
@@ -23,6 +24,15 @@ def _changes(environ: Mapping[str, str], home: Path, launch: Launch) -> Mapping[
     servers = (Path(own) if own else home) / ".claude.json"
     return {
         "hooks": (Change(settings, lambda text: put_hooks(text, "claude-code", launch), take_hooks, EMPTY),),
+        # With both, memory would be recalled twice: the proxy takes the hooks' place.
+        "proxy": (
+            Change(
+                settings,
+                lambda text: put_environment(take_hooks(text), launch.proxied("claude-code"), launch.user_key),
+                take_environment,
+                EMPTY,
+            ),
+        ),
         "mcp": (Change(servers, lambda text: put_server(text, launch, names_type=True), take_server, EMPTY),),
     }
 

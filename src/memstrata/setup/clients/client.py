@@ -11,7 +11,7 @@ from memstrata.setup.change import Change, Launch
 
 __all__ = ["Changes", "Client", "Kind"]
 
-Kind: TypeAlias = Literal["hooks", "mcp"]
+Kind: TypeAlias = Literal["hooks", "mcp", "proxy"]
 Changes: TypeAlias = Callable[[Mapping[str, str], Path, Launch], Mapping[Kind, tuple[Change, ...]]]
 
 

@@ -15,6 +15,7 @@ from memstrata.setup.clients.client import Client, Kind
 from memstrata.setup.hook_entries import put_hooks, take_hooks
 from memstrata.setup.json_text import EMPTY
 from memstrata.setup.mcp_entries import SERVER_NAME
+from memstrata.setup.proxy_entries import put_codex, take_codex
 from memstrata.setup.toml_text import with_table, without_table
 
 __all__ = ["CODEX"]
@@ -26,11 +27,17 @@ def _changes(environ: Mapping[str, str], home: Path, launch: Launch) -> Mapping[
     own = environ.get("CODEX_HOME")
     folder = Path(own) if own else home / ".codex"
     server = {"command": launch.program[0], "args": launch.arguments("mcp")}
+    config = folder / "config.toml"
     return {
+        # With both, memory would be recalled twice: the proxy takes the hooks' place.
+        "proxy": (
+            Change(folder / "hooks.json", take_hooks, lambda text: text, EMPTY),
+            Change(config, lambda text: put_codex(text, launch.proxied("codex") + "/v1", launch.user_key), take_codex),
+        ),
         "hooks": (Change(folder / "hooks.json", lambda text: put_hooks(text, "codex", launch), take_hooks, EMPTY),),
         "mcp": (
             Change(
-                folder / "config.toml",
+                config,
                 lambda text: with_table(text, _TABLE, server),
                 lambda text: without_table(text, _TABLE),
             ),

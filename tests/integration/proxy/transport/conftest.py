@@ -24,6 +24,7 @@ from memstrata.proxy.upstream import Upstream, Waits
 from memstrata.proxy.verification import UserOf, Verification
 from memstrata.proxy.wire.request import Reply
 from memstrata.server import bind, serve_until
+from memstrata.server.run import MakeApi
 from memstrata.settings import ServerSettings, Settings
 from memstrata.testing import FakeClock
 from memstrata.testing.upstream import FakeUpstream
@@ -107,7 +108,7 @@ def serve(tmp_path: Path, upstream: FakeUpstream, watched: Watched, clock: FakeC
         made: list[tuple[ProxyApp, Forwarding]] = []
 
         @asynccontextmanager
-        async def beside(memory: Memory, api: ASGIApp, url: str) -> AsyncIterator[ASGIApp]:
+        async def beside(memory: Memory, make_api: MakeApi, url: str) -> AsyncIterator[ASGIApp]:
             verification = Verification(user_of, clock)
             counted = None if limits is None else Limits(memory.store, limits, clock)
             pool = Upstream(waits or Waits())
@@ -124,7 +125,7 @@ def serve(tmp_path: Path, upstream: FakeUpstream, watched: Watched, clock: FakeC
             )
             made.append((app, forwarding))
             try:
-                yield mounted(api, app)
+                yield mounted(make_api(None), app)
             finally:
                 await verification.close()
                 await pool.close()

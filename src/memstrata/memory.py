@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -72,6 +72,7 @@ from memstrata.records import (
 )
 from memstrata.records.audit import Change
 from memstrata.records.forgetting import Forgetting, ForgettingReceipt, Forgotten
+from memstrata.records.proxy import ProxyUsage
 from memstrata.schedule import Arming, Engine, Handler, Housekeeping, PolicyPlanner, flush_step, layer_statuses
 from memstrata.search import MAX_NEIGHBOURS, MEMORIES, MESSAGES, Finder, Meaning, with_neighbours
 from memstrata.settings import Settings, load_settings
@@ -140,7 +141,7 @@ class Memory:
         retention = Retention(store, settings.retention.l0_l1_days, self._forgetter.told)
         self._housekeeping = Housekeeping(store, clock, self._arming, settings.capture.receipt_days, retention)
         self.archives = Archives(store, clock, index_terms, self._imported, self._redaction.cleaned)
-        self._beside: dict[str, Callable[[], ComponentHealth]] = {}
+        self._beside: dict[str, Callable[[], Awaitable[ComponentHealth]]] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._started_at = clock.now()
 
@@ -636,6 +637,12 @@ class Memory:
         owners = ((scope.team, scope.agent, scope.user), (scope.team, scope.agent, ""))
         return tuple(line for line in lines if (line.key.team, line.key.agent, line.key.user) in owners)
 
+    async def proxy_usage(self, instance: str, *, days: int = 7, user_id: str | None = None) -> tuple[ProxyUsage, ...]:
+        """Return what went through the proxy, one line for each of the last UTC days, each user and each model."""
+        now = self._clock.now()
+        first, last = day_of(now - milliseconds((days - 1) * 86_400)), day_of(now)
+        return await self._store.read(lambda r: r.proxy.usage.lines(instance, first, last, user_id))
+
     async def load(self, instance: str) -> Mapping[JobKind, LayerLoad]:
         """Return how much work an instance has, in numbers only."""
         return await self._store.read(lambda r: r.jobs.load(instance))
@@ -706,7 +713,7 @@ class Memory:
             "distiller": self._chosen.health(),
             "embedding": await self._meaning.health(),
         }
-        components |= {name: state() for name, state in self._beside.items()}
+        components |= {name: await state() for name, state in self._beside.items()}
         for task in self._tasks:
             if (error := _failure(task)) is not None:
                 components[task.get_name()] = ComponentHealth("failed", f"stopped by {type(error).__name__}")
@@ -714,7 +721,7 @@ class Memory:
         uptime = (self._clock.now() - self._started_at) / 1000
         return Health("ok" if well else "degraded", uptime, components)
 
-    def show(self, component: str, state: Callable[[], ComponentHealth]) -> None:
+    def show(self, component: str, state: Callable[[], Awaitable[ComponentHealth]]) -> None:
         """Let `health` tell of a part that runs beside this one in the same process."""
         self._beside[component] = state
 

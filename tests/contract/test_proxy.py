@@ -215,15 +215,8 @@ async def test_a_turn_of_which_no_request_was_accepted_leaves_nothing(store: Sto
     await store.write(lambda r: opened(r, "t2", 200))
     assert await store.read(lambda r: r.proxy.turns.read(SESSION, "t1")) is None
 
-    assert await store.write(lambda r: r.proxy.turns.abandon(SESSION, "t2"))
+    assert await store.write(lambda r: r.proxy.turns.close_idle(201, 300)) == 1
     assert await store.read(lambda r: r.proxy.turns.read(SESSION, "t2")) is None
-
-
-async def test_a_turn_with_an_accepted_request_is_not_abandoned(store: Store) -> None:
-    await store.write(lambda r: opened(r, "t1", 100))
-    await store.write(lambda r: r.proxy.turns.progress(SESSION, "t1", "", 150))
-
-    assert not await store.write(lambda r: r.proxy.turns.abandon(SESSION, "t1"))
 
 
 async def test_idle_turns_end_incomplete(store: Store) -> None:
@@ -317,7 +310,6 @@ async def test_nothing_of_a_session_is_told_to_or_changed_by_its_neighbour(
         opened(r, "t2", 900, neighbour)
         r.proxy.turns.close(neighbour, "t1", "theirs", 900, complete=True)
         r.proxy.turns.deliver(neighbour, "t1")
-        r.proxy.turns.abandon(neighbour, "t1")
         r.proxy.sessions.touch(neighbour, 900)
         r.proxy.sessions.remove(neighbour)
 
@@ -336,7 +328,7 @@ async def test_a_sweep_takes_whole_sessions_and_none_that_owes_a_turn(store: Sto
 
     def work(r: Repositories) -> int:
         fill(r)
-        r.proxy.turns.abandon(SESSION, "t1")
+        r.proxy.turns.close_idle(1_000, 1_000)
         opened(r, "t2", 100, owing)
         for session in (fresh, owing):
             r.proxy.ledger.open(session, (ENTRY,), None, 100)

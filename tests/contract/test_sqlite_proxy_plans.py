@@ -41,7 +41,6 @@ def use_every_verb(connection: apsw.Connection) -> None:
     proxy.ledger.cut(SESSION, None)
     proxy.turns.current(SESSION)
     proxy.turns.progress(SESSION, "t1", "", 1)
-    proxy.turns.abandon(SESSION, "t1")
     proxy.turns.close(SESSION, "t1", "", 1, complete=True)
     proxy.turns.due(1, 9)
     proxy.turns.next_due()

@@ -36,11 +36,14 @@ async def test_it_runs_alone_in_front_of_a_core_and_ends_well(
         async with httpx.AsyncClient(base_url=announced["url"], timeout=DEADLINE_SECONDS) as http:
             answer = await http.post(PATH, json=BODY, headers={"x-conversation-id": "s1"})
             unknown = await http.get("/v3/health")
+            health, metrics = await http.get("/health"), await http.get("/metrics")
         running.send_signal(signal.SIGTERM)
         running.communicate(timeout=DEADLINE_SECONDS)
     assert running.returncode == 0
     assert (answer.status_code, unknown.status_code) == (200, 404)
     assert announced["core"] == core
+    assert health.json()["components"]["proxy"]["details"]["requests"] == 1
+    assert 'memstrata_component{component="proxy",name="turns_waiting_open"}' in metrics.text
     assert upstream.requests[0].json["messages"] == BODY["messages"]
     assert (memstrata.folder / "own" / "proxy").is_dir()
 

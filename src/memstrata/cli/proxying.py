@@ -16,6 +16,7 @@ from memstrata.cli.place import Place, read_settings
 from memstrata.cli.screen import Screen
 from memstrata.cli.words import say
 from memstrata.clock import SystemClock
+from memstrata.records import Health
 from memstrata.settings import Settings
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def proxy(
     """Run the proxy alone until a signal says stop. Raises Misconfigured if the address or the folder cannot be used."""
     from memstrata.proxy.memory_core import MemoryCore
     from memstrata.proxy.service import Installation, running_proxy
+    from memstrata.server.operations import with_operations
     from memstrata.server.run import serve_alone
     from memstrata.store.sqlite.store import SqliteStore
 
@@ -84,15 +86,22 @@ def proxy(
     own = settings.proxy
     folder = settings.data_dir / FOLDER
 
+    where = replace(settings.server, host=own.host, port=own.port, api_key=own.core_api_key)
+
     @asynccontextmanager
     async def open_application(url: str) -> AsyncIterator[ASGIApp]:
-        store = await SqliteStore.open(folder)
+        store, clock = await SqliteStore.open(folder), SystemClock()
+        started_at = clock.now()
         try:
-            at = Installation(
-                store, MemoryCore(own.core_url, own.core_api_key), folder, url, SystemClock(), own.core_api_key
-            )
+            at = Installation(store, MemoryCore(own.core_url, own.core_api_key), folder, url, clock, own.core_api_key)
             async with running_proxy(own, at) as service:
-                yield service.app
+
+                async def state() -> Health:
+                    parts = {"proxy": await service.health(), "store": store.health()}
+                    well = all(part.state == "ok" for part in parts.values())
+                    return Health("ok" if well else "degraded", (clock.now() - started_at) / 1_000, parts)
+
+                yield with_operations(service.app, state, where)
         finally:
             await store.close()
 
@@ -102,5 +111,4 @@ def proxy(
         screen.json({"url": url, "core": own.core_url, "data_dir": str(folder)})
         sys.stdout.flush()
 
-    where = replace(settings.server, host=own.host, port=own.port, api_key=own.core_api_key)
     serve_alone(open_application, where, on_ready=announce)

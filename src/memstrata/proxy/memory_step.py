@@ -298,8 +298,6 @@ class MemoryStep:
         answered = 200 <= status < 300 and reply is not None
         if turn and answered and reply is not None:
             await self._turns.answered(read.session, turn, read.request, reply)
-        elif turn:
-            await self._turns.refused(read.session, turn)
         if main and answered:
             await self._note_main(read)
 

@@ -119,7 +119,9 @@ class ProxyService:
             counted,
             self.bridge,
         )
-        self._status = ProxyStatus(self.memory, self._replay, self._outbox, self._keeping, self._usage, self.bridge)
+        self._status = ProxyStatus(
+            store, clock, self.memory, self._replay, self._outbox, self._keeping, self._usage, self.bridge
+        )
         self._core = core
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -128,10 +130,10 @@ class ProxyService:
         for name, work in (("outbox", self._outbox.run), ("keeping", self._keeping.run), ("usage", self._usage.run)):
             self._tasks.append(asyncio.create_task(work(), name=f"proxy-{name}"))
 
-    def health(self) -> ComponentHealth:
+    async def health(self) -> ComponentHealth:
         """Return how it is. `reduced` where turns wait for the core, or a part has stopped."""
         stopped = [f"{task.get_name()} has stopped" for task in self._tasks if task.done()]
-        return self._status.health(stopped, {"open": self._forwarding.open, **self.app.counts})
+        return await self._status.health(stopped, {"open": self._forwarding.open, **self.app.counts})
 
     async def close(self) -> None:
         """Deliver what is finished, write the last numbers, end the rest. What was not delivered lies in the store."""

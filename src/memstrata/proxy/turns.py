@@ -2,7 +2,8 @@
 
 A step that ends with tools for the client to run, or before its end, is no answer yet; its text is kept for a turn that
 never ends otherwise. The next question, or ten idle minutes, end a turn with what there is. A turn of which the provider
-accepted no request leaves nothing behind: the question will be asked again. Source: `reference/proxy.md` §8.6.
+accepted no request leaves nothing behind then. A refusal itself changes nothing: the next try of the question may be under
+way already, and its answer needs the turn. Source: `reference/proxy.md` §8.6.
 """
 
 from __future__ import annotations
@@ -73,10 +74,6 @@ class Turns:
         if ended:
             self._ready()
         return ended
-
-    async def refused(self, session: ProxySession, turn: str) -> None:
-        """Take note that the provider refused a request, or could not be reached."""
-        await self._store.write(lambda r: r.proxy.turns.abandon(session, turn))
 
 
 def _continued(request: ProxyRequest, text: str) -> str:

@@ -39,8 +39,8 @@ class UsageBook:
         """Add one answered request."""
         one = ProxyTokens(1, usage.input, usage.output, usage.cache_read, usage.cache_write)
         line = (instance, user, model[:_MOST_MODEL_CHARACTERS], day_of(self._clock.now()))
-        self._waiting[line] = _sum(self._waiting.get(line, ProxyTokens()), one)
-        self.totals = _sum(self.totals, one)
+        self._waiting[line] = self._waiting.get(line, ProxyTokens()) + one
+        self.totals += one
         self._noted.set()
 
     async def run(self) -> None:
@@ -68,14 +68,4 @@ class UsageBook:
             self.failures += 1
             _log.warning("usage could not be written, it waits: %s", error)
             for line, tokens in lines.items():
-                self._waiting[line] = _sum(self._waiting.get(line, ProxyTokens()), tokens)
-
-
-def _sum(one: ProxyTokens, other: ProxyTokens) -> ProxyTokens:
-    return ProxyTokens(
-        one.requests + other.requests,
-        one.input + other.input,
-        one.output + other.output,
-        one.cache_read + other.cache_read,
-        one.cache_write + other.cache_write,
-    )
+                self._waiting[line] = self._waiting.get(line, ProxyTokens()) + tokens

@@ -186,6 +186,15 @@ class ProxyTokens:
     cache_read: int = 0
     cache_write: int = 0
 
+    def __add__(self, other: ProxyTokens) -> ProxyTokens:
+        return ProxyTokens(
+            self.requests + other.requests,
+            self.input + other.input,
+            self.output + other.output,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class ProxyUsage:

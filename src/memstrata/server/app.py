@@ -6,6 +6,7 @@ key · bearer and instance · user's key 401 and 403 · body · scope 422 and 40
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,16 +14,16 @@ from starlette.routing import Route as StarletteRoute
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from memstrata.errors import Forbidden, InvalidRequest, NotFound, Unauthorized
+from memstrata.errors import InvalidRequest, NotFound
 from memstrata.mcp import is_available
 from memstrata.mcp.session_grant import SessionCheck
+from memstrata.records import Health
 from memstrata.records.people import User
 from memstrata.server.archives import ARCHIVE_PATHS, ArchiveEndpoint
-from memstrata.server.authority import Authority, actor_of, claimed_key
+from memstrata.server.authority import Authority, actor_of
 from memstrata.server.body import read_body
 from memstrata.server.call import Call, InstanceCall, InstanceWide, Scoped, SessionUse
 from memstrata.server.caller import (
-    check_key,
     idempotency_key,
     instance_of,
     operator_of,
@@ -30,16 +31,16 @@ from memstrata.server.caller import (
     session_of,
     task_of,
 )
-from memstrata.server.envelope import Answer, Data, IncompleteIds, not_found, send_answer, success
+from memstrata.server.envelope import Data, IncompleteIds, not_found, send_answer, success
 from memstrata.server.gate import Gate
-from memstrata.server.handlers import operations
 from memstrata.server.mcp_endpoint import MCP_PATH, McpEndpoint, mcp_health
 from memstrata.server.meta.endpoint import MetaEndpoint
 from memstrata.server.meta.identity import peer_of
 from memstrata.server.metrics import Metrics
+from memstrata.server.operations import OperationEndpoint, State
 from memstrata.server.policy import POLICY
 from memstrata.server.requests import Request, decode, decode_query
-from memstrata.server.routes import META_ROUTES, ROUTES, Operation, Route
+from memstrata.server.routes import META_ROUTES, ROUTES, Route
 from memstrata.settings import ServerSettings
 from memstrata.store.audit import acting
 
@@ -75,7 +76,7 @@ def create_app(memory: Memory, settings: ServerSettings, check_session: SessionC
 
 def _endpoint(route: Route, memory: Memory, settings: ServerSettings, metrics: Metrics) -> ASGIApp:
     if isinstance(route.handler, str):
-        return _OperationEndpoint(route.handler, memory, settings.api_key.encode(), metrics)
+        return OperationEndpoint(route.handler, _state_of(memory), settings.api_key.encode(), metrics)
     return _DataEndpoint(route, route.handler, memory, settings)
 
 
@@ -155,38 +156,14 @@ class _DataEndpoint:
         return session_id
 
 
-class _OperationEndpoint:
-    """`/health` and `/metrics`."""
+def _state_of(memory: Memory) -> State:
+    """Return what tells the state of the memory's parts and of the server's own."""
 
-    def __init__(self, operation: Operation, memory: Memory, key: bytes, metrics: Metrics) -> None:
-        self._operation = operation
-        self._memory = memory
-        self._key = key
-        self._metrics = metrics
+    async def state() -> Health:
+        found = await memory.health()
+        return replace(found, components={**found.components, "mcp": mcp_health()})
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] != "GET":
-            await _unknown(scope, receive, send)
-        elif self._operation == "metrics":
-            if claimed_key(dict(scope["headers"]), self._key) is not None:
-                raise Forbidden("permission_denied: numbers of all instances are for the gateway alone")
-            await send_answer(await self._metrics.render(await self._memory.health()), send)
-        else:
-            await send_answer(await self._health(scope), send)
-
-    async def _health(self, scope: Scope) -> Answer:
-        details = self._may_call(dict(scope["headers"]))
-        return await operations.health(self._memory, {"mcp": mcp_health()}, with_details=details)
-
-    def _may_call(self, headers: Headers) -> bool:
-        try:
-            if claimed_key(headers, self._key) is not None:
-                return False
-            if self._key:
-                check_key(headers, self._key)
-        except Unauthorized:
-            return False
-        return True
+    return state
 
 
 async def _unknown(scope: Scope, receive: Receive, send: Send) -> None:

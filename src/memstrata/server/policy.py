@@ -80,6 +80,7 @@ _V3: Final[Mapping[Identity, tuple[str, ...]]] = {
         "policy/list",
         "audit/list",
         "audit/verify",
+        "proxy/usage",
     ),
 }
 

@@ -23,6 +23,7 @@ from memstrata.server.handlers import (
     prompts,
     recall,
     trace,
+    usage,
 )
 from memstrata.server.meta.agents import AGENT_ROUTES
 from memstrata.server.meta.assets import ASSET_ROUTES
@@ -72,6 +73,7 @@ from memstrata.server.strict import (
     SettingList,
     StrictRequest,
 )
+from memstrata.server.usage import ProxyUsageList
 
 __all__ = ["META_ROUTES", "ROUTES", "Operation", "Route"]
 
@@ -144,6 +146,7 @@ ROUTES: tuple[Route, ...] = (
     Route("/v3/policy/list", PolicyList, InstanceWide(forgetting.list_policies), takes_get=True),
     Route("/v3/audit/list", AuditList, InstanceWide(audit.list_rows), takes_get=True),
     Route("/v3/audit/verify", AuditVerify, InstanceWide(audit.verify), takes_get=True),
+    Route("/v3/proxy/usage", ProxyUsageList, InstanceWide(usage.list_usage), takes_get=True),
     Route("/v3/memory-prompt/create", PromptCreate, InstanceWide(prompts.create)),
     Route("/v3/memory-prompt/get", PromptGet, InstanceWide(prompts.get), takes_get=True),
     Route("/v3/memory-prompt/update", PromptUpdate, InstanceWide(prompts.update)),

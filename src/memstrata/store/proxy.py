@@ -127,10 +127,6 @@ class ProxyTurns(Protocol):
         """Let the turn be sent; False if it is not open."""
         ...
 
-    def abandon(self, session: ProxySession, turn_id: str) -> bool:
-        """Drop a turn of which the provider accepted no request; False if it did, or the turn is not open."""
-        ...
-
     def close_idle(self, before: Instant, now: Instant) -> int:
         """End all open turns in which nothing happened since, incomplete; return how many."""
         ...

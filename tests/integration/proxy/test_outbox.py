@@ -141,17 +141,14 @@ async def test_a_turn_ends_after_ten_idle_minutes(
     assert [(turn.answer, turn.complete) for turn in core.taken.values()] == [("half", False)]
 
 
-async def test_a_turn_that_the_provider_refused_leaves_nothing(
-    store: SqliteStore, clock: FakeClock, turns: Turns, core: Core, outbox: Outbox
+async def test_a_turn_that_nobody_answered_leaves_nothing(
+    store: SqliteStore, clock: FakeClock, core: Core, outbox: Outbox
 ) -> None:
     await opened(store, clock, "t1")
-    await turns.refused(SESSION, "t1")
+    clock.advance(601)
+    await outbox._round()
     assert await state(store, "t1") == ""
-
-    await opened(store, clock, "t2")
-    await turns.answered(SESSION, "t2", ASKED, reply("step", "c1", stop="tool_use"))
-    await turns.refused(SESSION, "t2")
-    assert await state(store, "t2") == "open"
+    assert core.taken == {}
 
 
 async def test_a_core_that_fails_twice_gets_the_turn_at_the_third_try(
@@ -290,7 +287,7 @@ async def test_sessions_that_nobody_uses_go_after_thirty_days_as_a_whole(store: 
     keeping = Keeping(store, clock)
     for session in (SESSION, other):
         await opened(store, clock, "t1", session)
-        await store.write(lambda r, session=session: r.proxy.turns.abandon(session, "t1"))  # type: ignore[misc]
+        await store.write(lambda r: r.proxy.turns.close_idle(clock.now() + 1, clock.now()))
     clock.advance(30 * 86_400)
     assert await keeping.sweep() == 0
     await store.write(lambda r: r.proxy.sessions.touch(other, clock.now()))
@@ -304,7 +301,7 @@ async def test_idle_sessions_are_looked_for_every_hour(
     store: SqliteStore, clock: FakeClock, eventually: Eventually
 ) -> None:
     await opened(store, clock, "t1")
-    await store.write(lambda r: r.proxy.turns.abandon(SESSION, "t1"))
+    await store.write(lambda r: r.proxy.turns.close_idle(clock.now() + 1, clock.now()))
     keeping = Keeping(store, clock, days=0)
     task = asyncio.create_task(keeping.run())
     clock.advance(3_601)

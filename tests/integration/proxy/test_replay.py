@@ -257,11 +257,12 @@ async def test_after_a_compaction_a_turn_goes_on(replay: Replay) -> None:
     assert (await settle(replay, Core("lives in Lisbon"), summary)).blocks == ()
 
 
-async def test_a_turn_that_the_provider_refused_is_opened_again_by_the_next_try(
-    replay: Replay, store: FailingStore
+async def test_a_turn_that_ended_without_an_answer_is_opened_again_by_the_next_try(
+    replay: Replay, store: FailingStore, clock: FakeClock
 ) -> None:
     first = await settle(replay, Core(), "where do I live")
-    await store.write(lambda r: r.proxy.turns.abandon(SESSION, first.turn))
+    await store.write(lambda r: r.proxy.turns.close_idle(clock.now() + 1, clock.now()))
+    assert await turn_of(store, first) is None
 
     again = await settle(replay, Core(), "where do I live")
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from pathlib import Path
 
 import aiohttp
@@ -19,7 +20,7 @@ from memstrata.client import AsyncMemoryClient
 from memstrata.clock import SystemClock
 from memstrata.memory import Memory
 from memstrata.proxy.memory_core import MemoryCore
-from memstrata.proxy.service import Installation, running_proxy
+from memstrata.proxy.service import Installation, ProxyService, running_proxy
 from memstrata.server import bind, serve_until
 from memstrata.server.app import create_app
 from memstrata.settings import ProxySettings, ServerSettings, Settings
@@ -29,6 +30,7 @@ from memstrata.testing.upstream import FakeUpstream, Says
 Eventually = Callable[[Callable[[], bool | Awaitable[bool]]], Awaitable[None]]
 Serve = Callable[[ProxySettings], AbstractAsyncContextManager[str]]
 HEADERS = {"x-conversation-id": "session-1", "x-api-key": "sk-real"}
+OPERATOR = {"authorization": "Bearer local", "x-tdai-service-id": "default"}
 PATH = "/claude-code/default/v1/messages"
 
 
@@ -119,8 +121,7 @@ async def test_the_tokens_of_bridges_hold_after_a_restart(serve: Serve, upstream
         http.post(url + PATH, json=asking("Hello")) as answer,
     ):
         await answer.read()
-    block: str = upstream.requests[0].json["system"][-1]["text"]
-    token = block.partition("Bearer ")[2].partition("'")[0]
+    token = _token(upstream)
     async with serve(proxy) as url, aiohttp.ClientSession() as http:
         bearer = {"authorization": f"Bearer {token}"}
         async with http.get(f"{url}/memory-bridge/v3/atomic/search?q=deploy", headers=bearer) as answer:
@@ -133,8 +134,7 @@ async def test_the_same_token_looks_up_over_mcp_as_often_and_no_more(serve: Serv
     async with serve(ProxySettings(upstreams=upstreams_at(upstream))) as url, aiohttp.ClientSession() as http:
         async with http.post(url + PATH, json=asking("My deploys run on Fridays"), headers=HEADERS) as answer:
             await answer.read()
-        block: str = upstream.requests[0].json["system"][-1]["text"]
-        token = block.partition("Bearer ")[2].partition("'")[0]
+        token = _token(upstream)
         async with _mcp(url, token) as client:
             assert {one.name for one in (await client.list_tools()).tools} == {
                 "memory_search",
@@ -147,6 +147,51 @@ async def test_the_same_token_looks_up_over_mcp_as_often_and_no_more(serve: Serv
             assert answer.status == 429  # one budget for both ways
         async with http.post(f"{url}/mcp", json={}, headers=_bearer(token[:-1])) as answer:
             assert answer.status == 401
+
+
+async def test_a_session_that_is_switched_off_opens_nothing_over_mcp_and_says_what_a_forged_token_hears(
+    serve: Serve, upstream: FakeUpstream
+) -> None:
+    async with serve(ProxySettings(upstreams=upstreams_at(upstream))) as url, aiohttp.ClientSession() as http:
+        async with http.post(url + PATH, json=asking("Hello"), headers=HEADERS) as answer:
+            await answer.read()
+        token = _token(upstream)
+        async with http.post(url + PATH, json=asking("mem:off"), headers=HEADERS) as answer:
+            await answer.read()
+        heard = []
+        for bearer in (token, token[:-1], f"{token}x", "msb1."):
+            async with http.post(f"{url}/mcp", json={}, headers=_bearer(bearer)) as answer:
+                heard.append((answer.status, await answer.text()))
+    assert heard[0][0] == 401
+    assert len(set(heard)) == 1
+
+
+async def test_health_metrics_and_usage_tell_what_went_through(
+    serve: Serve, upstream: FakeUpstream, eventually: Eventually
+) -> None:
+    async with serve(ProxySettings(upstreams=upstreams_at(upstream))) as url, aiohttp.ClientSession() as http:
+        async with http.post(url + PATH, json=asking("When does the deploy run?"), headers=HEADERS) as answer:
+            await answer.read()
+        async with http.post(url + PATH, data=b"no json", headers=HEADERS) as answer:
+            await answer.read()
+        async with http.get(f"{url}/memory-bridge/v3/atomic/search?q=x", headers=_bearer("msb1.forged")) as answer:
+            assert answer.status == 401
+
+        async def line() -> bool:
+            async with http.get(f"{url}/v3/proxy/usage", headers=OPERATOR) as answer:
+                items = (await answer.json())["data"]["items"]
+                return [(one["user_id"], one["model"], one["requests"]) for one in items] == [("me", "m", 1)]
+
+        await eventually(line)
+        async with http.get(f"{url}/health") as answer:
+            found = (await answer.json())["components"]["proxy"]["details"]
+        async with http.get(f"{url}/metrics", headers=OPERATOR) as answer:
+            metrics = await answer.text()
+    assert (found["requests"], found["kind_main"], found["without_memory"]) == (2, 1, 1)
+    assert found["without_memory_the_body_could_not_be_read"] == 1
+    assert (found["bridge_refused"], found["turns_waiting_parked"]) == (1, 0)
+    for name in ("kind_main", "turns_waiting_ready", "turns_oldest_seconds", "cache_read_ratio", "blocks_put_back"):
+        assert f'memstrata_component{{component="proxy",name="{name}"}}' in metrics
 
 
 async def test_a_proxy_alone_remembers_in_a_core_that_is_elsewhere(
@@ -169,12 +214,18 @@ async def test_a_proxy_alone_remembers_in_a_core_that_is_elsewhere(
                 "http://core", team="personal", agent="assistant", user="me", transport=transport
             ) as client:
                 await eventually(lambda: _counted(client, 2))
-            assert service.health().state == "ok"
+            assert (await service.health()).state == "ok"
         await store.close()
 
 
 async def _counted(memory: AsyncMemoryClient, messages: int) -> bool:
     return len((await memory.messages()).items) == messages
+
+
+def _token(upstream: FakeUpstream) -> str:
+    """Return the token in the system block of the first request."""
+    block: str = upstream.requests[0].json["system"][-1]["text"]
+    return block.partition("Bearer ")[2].partition("'")[0]
 
 
 def _bearer(token: str) -> dict[str, str]:
@@ -188,3 +239,16 @@ async def _mcp(url: str, token: str) -> AsyncIterator[Client]:
         Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
     ):
         yield client
+
+
+async def test_a_store_that_cannot_be_asked_leaves_the_rest_of_the_numbers(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path)
+    core = MemoryCore("http://127.0.0.1:9", "")
+    service = ProxyService(ProxySettings(), Installation(store, core, tmp_path, "http://127.0.0.1:8096", SystemClock()))
+    with closing(sqlite3.connect(next(tmp_path.glob("*.db")))) as other:
+        other.execute("DROP TABLE proxy_turns")
+    found = await service.health()
+    assert (found.state, found.reason) == ("reduced", "turns that wait could not be counted")
+    assert found.details["without_memory"] == 0
+    await core.close()
+    await store.close()

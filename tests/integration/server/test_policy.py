@@ -105,7 +105,9 @@ async def test_every_route_of_the_application_has_a_row_and_every_row_a_route(
 
     assert len(set(served)) == len(served)
     assert set(served) == set(POLICY)
-    assert set(served) == {one.path for one in ROUTES} | {one.path for one in META_ROUTES} | set(ARCHIVE_PATHS) | {MCP_PATH}
+    assert set(served) == {one.path for one in ROUTES} | {one.path for one in META_ROUTES} | set(ARCHIVE_PATHS) | {
+        MCP_PATH
+    }
     assert set(POLICY.values()) == set(get_args(Identity))
 
 

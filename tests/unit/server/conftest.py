@@ -108,6 +108,7 @@ class FakeMemory:
             "flush": PipelineStatus({"l1": LAYER, "l2": LAYER, "l3": LAYER}, (), True, "rules"),
             "retry": 2,
             "spending": (),
+            "proxy_usage": (),
             "load": {"l1": LayerLoad(1, 0, 0), "l2": LayerLoad(0, 0, 0), "l3": LayerLoad(0, 1, 0)},
             "health": Health("ok", 12.7, {}),
         }

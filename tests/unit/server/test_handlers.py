@@ -24,6 +24,7 @@ from memstrata.records import (
     SpendKey,
     Usage,
 )
+from memstrata.records.proxy import ProxyTokens, ProxyUsage
 
 SCOPE = Scope("default", "t", "a", "u")
 LISBON = 1_767_323_045_000  # 2026-01-02T03:04:05Z
@@ -480,3 +481,32 @@ async def test_the_load_names_nobodys_sessions_and_running_is_not_idle(api: http
     assert {kind: layer["idle"] for kind, layer in answer.items()} == {"l1": False, "l2": True, "l3": False}
     for layer in answer.values():
         assert layer["queued_sessions"] == layer["running_sessions"] == []
+
+
+async def test_usage_of_the_proxy_is_told_by_day_user_and_model_with_its_sum(
+    api: httpx.AsyncClient, memory: Any
+) -> None:
+    one = ProxyUsage("default", "mia", "m", "2026-01-02", ProxyTokens(2, 10, 4, 80, 6))
+    other = ProxyUsage("default", "", "n", "2026-01-02", ProxyTokens(1, 1, 1))
+    memory.answers["proxy_usage"] = (one, other)
+
+    answer = await data(api, "/v3/proxy/usage", days=3, user_id="mia")
+
+    assert memory.last == ("proxy_usage", ("default",), {"days": 3, "user_id": "mia"})
+    assert answer["items"][0] == {
+        "day": "2026-01-02",
+        "user_id": "mia",
+        "model": "m",
+        "requests": 2,
+        "input_tokens": 10,
+        "output_tokens": 4,
+        "cache_read_tokens": 80,
+        "cache_write_tokens": 6,
+    }
+    assert answer["total"] == {
+        "requests": 3,
+        "input_tokens": 11,
+        "output_tokens": 5,
+        "cache_read_tokens": 80,
+        "cache_write_tokens": 6,
+    }

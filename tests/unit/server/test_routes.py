@@ -35,6 +35,7 @@ def test_the_contracts_routes_are_all_there() -> None:
     ours = {"recall", "trace", "pipeline/status", "pipeline/flush", "pipeline/retry", "pipeline/spending"}
     ours |= {"atomic/history", "atomic/undo"}
     ours |= {"forget", "forget/receipt", "policy/get", "policy/set", "policy/list", "audit/list", "audit/verify"}
+    ours |= {"proxy/usage"}
     ours |= {f"{noun}/{verb}" for noun in ("scenario", "core") for verb in ("history", "restore")}
 
     prompts = {"create", "get", "update", "delete", "set", "setting/list", "log"}
@@ -125,6 +126,7 @@ def test_only_what_reads_prompts_generations_receipts_and_policies_takes_get() -
         "/v3/policy/list",
         "/v3/audit/list",
         "/v3/audit/verify",
+        "/v3/proxy/usage",
     }
 
 

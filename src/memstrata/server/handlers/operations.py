@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memstrata import __version__
-from memstrata.records import ComponentHealth
+from memstrata.records import ComponentHealth, Health
 from memstrata.server.envelope import Answer, json_answer
-
-if TYPE_CHECKING:
-    from memstrata.memory import Memory
 
 __all__ = ["health"]
 
 
-async def health(memory: Memory, own: Mapping[str, ComponentHealth], *, with_details: bool) -> Answer:
-    """Answer with the state of every component, the server's `own` too. Counts and sizes are for who may call the API."""
-    state = await memory.health()
-    components = {name: _component(part, with_details) for name, part in {**state.components, **own}.items()}
+def health(state: Health, *, with_details: bool) -> Answer:
+    """Answer with the state of every component. Counts and sizes are for who may call the API."""
+    components = {name: _component(part, with_details) for name, part in state.components.items()}
     return json_answer(
         200,
         {

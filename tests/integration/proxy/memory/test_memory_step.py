@@ -102,6 +102,7 @@ async def test_an_upstream_that_refuses_leaves_no_turn(proxy: Any, said: Said) -
     prepared = await proxy.send(request(user("add a login page")))
     assert prepared.watch is not None
     await prepared.watch.finished(529, None)
+    await proxy.memory.store.write(lambda r: r.proxy.turns.close_idle(proxy.clock.now() + 1, proxy.clock.now()))
 
     counts = await proxy.memory.store.read(lambda r: r.proxy.turns.counts())
     assert sum(counts.by_state.values()) == 0

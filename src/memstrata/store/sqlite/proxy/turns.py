@@ -33,7 +33,6 @@ _CLOSE = """
 UPDATE proxy_turns SET answer = ?1, complete = ?2, answered = 1, state = 'ready', touched_at = ?3, due_at = ?3
 WHERE session_key = ?4 AND turn_id = ?5 AND state = 'open'
 """
-_ABANDON = "DELETE FROM proxy_turns WHERE session_key = ? AND turn_id = ? AND state = 'open' AND answered = 0"
 _DROP_OTHERS = "DELETE FROM proxy_turns WHERE state = 'open' AND session_key = ? AND turn_id <> ? AND answered = 0"
 _END_OTHERS = """
 UPDATE proxy_turns SET state = 'ready', due_at = ?1 WHERE state = 'open' AND session_key = ?2 AND turn_id <> ?3
@@ -95,9 +94,6 @@ class SqliteProxyTurns:
 
     def close(self, session: ProxySession, turn_id: str, answer: str, now: Instant, *, complete: bool) -> bool:
         return self._changed(_CLOSE, answer, complete, now, self._rows.find(session), turn_id)
-
-    def abandon(self, session: ProxySession, turn_id: str) -> bool:
-        return self._changed(_ABANDON, self._rows.find(session), turn_id)
 
     def close_idle(self, before: Instant, now: Instant) -> int:
         self._db.execute(_DROP_IDLE, (before,))

@@ -9,6 +9,8 @@ import pytest
 
 from .shell import Shell
 
+pytestmark = pytest.mark.slow
+
 DATA = ("--data-dir", "data")
 
 

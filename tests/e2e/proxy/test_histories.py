@@ -19,6 +19,8 @@ from memstrata.testing.upstream import Answer, Call, Fails, Says
 from .clients import SHAPES, Message, Talk, bare, messages_of, without_marks
 from .world import Proxies, World
 
+pytestmark = pytest.mark.slow
+
 SUMMARY = "Your task is to create a detailed summary of the conversation so far."
 TITLE = "Write a title for this conversation."
 CONTINUED = "This session is being continued from a previous conversation that ran out of context. We spoke."

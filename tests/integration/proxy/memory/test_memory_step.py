@@ -108,6 +108,16 @@ async def test_an_upstream_that_refuses_leaves_no_turn(proxy: Any, said: Said) -
     assert sum(counts.by_state.values()) == 0
 
 
+async def test_a_refusal_that_is_noted_late_does_not_take_the_turn_from_the_next_try(proxy: Any, said: Said) -> None:
+    refused = await proxy.send(request(user("add a login page")))
+    retried = await proxy.send(request(user("add a login page")))
+    await refused.watch.finished(529, None)
+    await retried.watch.finished(200, said("Done."))
+
+    (turn,) = await proxy.memory.store.read(lambda r: r.proxy.turns.due(proxy.clock.now(), 10))
+    assert (turn.question, turn.answer) == ("add a login page", "Done.")
+
+
 @pytest.mark.parametrize(
     ("body", "kind"),
     [

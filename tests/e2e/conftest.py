@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from .shell import DEADLINE_SECONDS, Shell
+from .shell import DEADLINE_SECONDS, Finished, Shell
 
 
 @pytest.fixture
@@ -55,3 +55,14 @@ def serve(memstrata: Shell) -> Iterator[Serve]:
     for server in servers:
         server.terminate()
         server.communicate(timeout=DEADLINE_SECONDS)
+
+
+@pytest.fixture
+def setup(memstrata: Shell) -> Callable[..., Finished]:
+    """Return a way to run `setup` with that folder as the home: `setup("codex", "--yes")`."""
+
+    def run(*arguments: str, env: Mapping[str, str] | None = None) -> Finished:
+        home = {"HOME": str(memstrata.folder), "CODEX_HOME": "", "CLAUDE_CONFIG_DIR": "", **(env or {})}
+        return memstrata("setup", *arguments, env=home)
+
+    return run

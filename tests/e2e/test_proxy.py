@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 from collections.abc import AsyncIterator, Callable
@@ -46,6 +47,17 @@ async def test_it_runs_alone_in_front_of_a_core_and_ends_well(
     assert 'memstrata_component{component="proxy",name="turns_waiting_open"}' in metrics.text
     assert upstream.requests[0].json["messages"] == BODY["messages"]
     assert (memstrata.folder / "own" / "proxy").is_dir()
+
+
+async def test_status_has_a_line_for_the_proxy(
+    memstrata: Shell, serve: Callable[..., dict[str, Any]], upstream: FakeUpstream
+) -> None:
+    url = serve("data", env={"MEMSTRATA_PROXY_UPSTREAMS": f"anthropic={upstream.base_url}"})["url"]
+    async with httpx.AsyncClient(timeout=DEADLINE_SECONDS) as http:
+        assert (await http.post(url + PATH, json=BODY, headers={"x-conversation-id": "s1"})).status_code == 200
+    done = await asyncio.to_thread(memstrata, "status", "--data-dir", "data")
+    assert "ok · 1 requests, 1 without memory · 0 recalls · 0 turns wait, 0 put aside" in done.out
+    assert "1 个请求" in (await asyncio.to_thread(memstrata, "status", "--url", url, env={"LC_ALL": "zh_CN.UTF-8"})).out
 
 
 async def test_a_server_whose_proxy_is_switched_off_has_no_such_path(serve: Callable[..., dict[str, Any]]) -> None:

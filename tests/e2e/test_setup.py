@@ -6,7 +6,7 @@ import json
 import os
 import pty
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -37,18 +37,6 @@ def home(tmp_path: Path) -> Path:
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text(text)
     return tmp_path
-
-
-@pytest.fixture
-def setup(memstrata: Shell, home: Path) -> Setup:
-    """Return a way to run the command in that home: `setup("codex", "--yes")`."""
-
-    def run(*arguments: str, env: Mapping[str, str] | None = None) -> Finished:
-        return memstrata(
-            "setup", *arguments, env={"HOME": str(home), "CODEX_HOME": "", "CLAUDE_CONFIG_DIR": "", **(env or {})}
-        )
-
-    return run
 
 
 def files_of(home: Path) -> dict[str, bytes]:
@@ -215,46 +203,3 @@ def test_the_hooks_that_are_written_are_answered(home: Path, memstrata: Shell, s
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert "codex → http://127.0.0.1:9" in memstrata("hook", "status", env={"HOME": str(home)}).out
-
-
-KEY = "sk-mem-a-key-that-nobody-sees"
-
-
-@pytest.mark.parametrize("client", ["claude-code", "codex"])
-def test_the_proxy_takes_the_place_of_hooks_and_is_undone_to_the_byte(home: Path, setup: Setup, client: str) -> None:
-    before = files_of(home)
-    setup(client, "--yes")
-    done = setup(client, "--with", "proxy", "--yes", "--user-key", KEY)
-    assert done.code == 0, done
-    assert KEY not in done.out
-    after = {name: text.decode() for name, text in files_of(home).items() if name.startswith((".claude", ".codex"))}
-    written = "".join(after.values())
-    assert f"http://127.0.0.1:8420/{client}/default" in written
-    assert KEY in written
-    assert "memstrata hook" not in written.replace("/", " ")
-    assert "no proxy answers" in done.out
-    again = setup(client, "--with", "proxy", "--yes", "--user-key", KEY)
-    assert f"nothing to change for {client}" in again.out
-    assert setup(client, "--undo", "--yes").code == 0
-    assert files_of(home) == before
-
-
-def test_a_base_url_of_somebody_elses_is_shown_and_comes_back(home: Path, setup: Setup) -> None:
-    settings = home / ".claude" / "settings.json"
-    settings.write_text('{"env": {"ANTHROPIC_BASE_URL": "https://gateway.example"}}\n')
-    done = setup("claude-code", "--with", "proxy", "--yes")
-    assert "-" in done.out
-    assert "https://gateway.example" in done.out
-    assert json.loads(settings.read_text())["env"]["ANTHROPIC_BASE_URL"].endswith("/claude-code/default")
-    setup("claude-code", "--undo", "--yes")
-    assert settings.read_text() == '{"env": {"ANTHROPIC_BASE_URL": "https://gateway.example"}}\n'
-
-
-def test_of_a_client_whose_files_are_not_known_it_says_what_to_set(home: Path, setup: Setup) -> None:
-    before = files_of(home)
-    done = setup("openclaw", "--with", "proxy", "--user-key", KEY, "--instance", "work")
-    assert done.code == 0
-    assert "http://127.0.0.1:8420/openclaw/work/v1" in done.out
-    assert "x-tdai-user-key: sk-mem-…" in done.out
-    assert KEY not in done.out
-    assert files_of(home) == before

@@ -50,34 +50,61 @@ AGENT_PHRASES: Mapping[str, tuple[str, str]] = {
         "key of a user in a server with keys, for the proxy; never shown",
         "服务启用密钥时的用户密钥，供代理使用；不会显示",
     ),
-    "setup.proxy.claude-code": (
-        "Claude Code speaks to the proxy from its next start; hooks of ours are out, because the proxy recalls already.",
-        "Claude Code 下次启动起经由代理；我们的 hooks 已移除，因为代理会负责召回。",
+    "setup.either": (
+        "hooks and proxy together would recall memory twice; choose one of them",
+        "hooks 与 proxy 同时使用会重复召回记忆；请二选一",
     ),
-    "setup.proxy.codex": (
-        "Start it with `codex -c model_provider=memstrata`, or put that line at the top of config.toml.",
-        "用 `codex -c model_provider=memstrata` 启动，或把这一行写在 config.toml 的开头。",
+    "setup.twice": (
+        "The proxy is set up in {client} too: with hooks beside it memory is recalled twice. `--with proxy` takes the hooks out,"
+        " `--undo` takes everything out.",
+        "{client} 已设置代理：再加 hooks 会重复召回记忆。`--with proxy` 会移除 hooks，`--undo` 会全部移除。",
+    ),
+    "setup.displaced": (
+        "{value} stands in {file}; ours takes its place, and `--undo` brings it back",
+        "{file} 中原有 {value}；将由我们的值取代，`--undo` 会恢复",
     ),
     "setup.proxy.variables": (
         "set the base URL of {client} to {url}",
         "把 {client} 的 base URL 设为 {url}",
     ),
     "setup.proxy.header": ("and let it send the header {header}", "并让它发送请求头 {header}"),
+    "setup.proxy.no_name": ("{client} is no name for a client in a path", "{client} 不能作为路径中的客户端名称"),
     "setup.proxy.none": (
-        "no proxy answers at {url}: start it with `memstrata serve`, or check the user key",
-        "{url} 没有代理应答：用 `memstrata serve` 启动，或检查用户密钥",
+        "no proxy answers at {url}: start it with `memstrata serve`",
+        "{url} 没有代理应答：用 `memstrata serve` 启动",
+    ),
+    "setup.proxy.there": ("the proxy answers at {url}", "代理在 {url} 应答"),
+    "setup.proxy.no_user": (
+        "the proxy wants the key of a user that it knows: give it with --user-key",
+        "代理需要它认识的用户密钥：用 --user-key 提供",
+    ),
+    "setup.proxy.refused": ("the proxy refuses: {reason}", "代理拒绝：{reason}"),
+    "setup.proxy.silent": (
+        "the provider behind it said nothing within {seconds:g} s",
+        "模型服务在 {seconds:g} 秒内没有应答",
     ),
     "setup.proxy.own_credential": (
-        "the proxy is there and reaches the provider, which wants the client's own credential",
-        "代理可用并能到达模型服务；模型服务要求客户端自己的凭据",
+        "the provider answered 401 to a request without a credential, so the client's own will be used",
+        "模型服务对不带凭据的请求返回 401，因此将使用客户端自己的凭据",
     ),
     "setup.proxy.no_provider": (
-        "the proxy is there, but the provider behind it does not answer ({status}); see proxy.upstreams",
-        "代理可用，但上游模型服务没有应答（{status}）；请检查 proxy.upstreams",
+        "the provider behind it does not answer ({status}); see the setting proxy.upstreams",
+        "上游模型服务没有正常应答（{status}）；请检查设置 proxy.upstreams",
     ),
-    "setup.proxy.reached": (
-        "the proxy is there and the provider answers ({status})",
-        "代理可用，模型服务有应答（{status}）",
+    "setup.proxy.reached": ("the provider answers ({status})", "模型服务有应答（{status}）"),
+    "setup.advice.proxied": (
+        "Our hooks are out of it, if there were any: the proxy recalls already.",
+        "如有我们的 hooks，已经移除：代理本身会召回记忆。",
+    ),
+    "setup.advice.tool_search": (
+        "With a base URL of one's own Claude Code loads all MCP tools at once; ENABLE_TOOL_SEARCH=true in `env` searches again.",
+        "使用自定义 base URL 时，Claude Code 会一次加载所有 MCP 工具；在 `env` 中设 ENABLE_TOOL_SEARCH=true 可恢复按需搜索。",
+    ),
+    "setup.advice.login": (
+        "Codex keeps its login. One with ChatGPT needs"
+        " `codex=https://chatgpt.com/backend-api/codex/responses` in the setting proxy.upstreams.",
+        "Codex 沿用已有登录。若用 ChatGPT 登录，需在设置 proxy.upstreams 中加入"
+        " `codex=https://chatgpt.com/backend-api/codex/responses`。",
     ),
     "setup.advice.restart": (
         "Sessions that run already do not see it; start a new one.",

@@ -16,6 +16,12 @@ PROXY_PHRASES: Mapping[str, tuple[str, str]] = {
         "Port to listen on, 8096 by default; 0 takes a free one.",
         "监听端口，默认 8096，0 表示任选空闲端口。",
     ),
+    "status.proxy": (
+        "{requests} requests, {without} without memory · {recalled} recalls · {waiting} turns wait, {parked} put aside"
+        " · {share:.0%} read from the provider's cache",
+        "{requests} 个请求，其中 {without} 个未带记忆 · 召回 {recalled} 次 · {waiting} 轮等待写入，{parked} 轮已搁置"
+        " · {share:.0%} 读自模型服务的缓存",
+    ),
     "proxy.ready": (
         "proxy on {url} · core {core} · store {folder}",
         "代理运行在 {url} · 记忆服务 {core} · 数据 {folder}",

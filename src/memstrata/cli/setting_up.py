@@ -6,16 +6,15 @@ import os
 import socket
 import sys
 from collections.abc import Collection, Sequence
-from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import httpx
 import typer
 
 from memstrata.cli.connect import checked_url
 from memstrata.cli.failures import FAILED
 from memstrata.cli.screen import Screen
+from memstrata.cli.setting_up_proxy import look_through, tell_variables
 from memstrata.cli.words import say
 from memstrata.errors import InvalidRequest
 from memstrata.hooks.place import Place, state_folder
@@ -23,44 +22,46 @@ from memstrata.setup.change import Change, Launch
 from memstrata.setup.clients.client import Client
 from memstrata.setup.clients.table import CLIENTS
 from memstrata.setup.files import Backups, perform
-from memstrata.setup.plan import Edit, plan, plan_undo, unified
-from memstrata.setup.proxy_entries import KEY_HEADER
+from memstrata.setup.masking import masked
+from memstrata.setup.plan import Edit, displaced, plan, plan_undo, stand_in, unified
 
 __all__ = ["set_up", "take_out"]
 
 _LOOK_SECONDS = 1.0
-_DRY_SECONDS = 5.0
-_PROXIED = {"claude-code": "setup.proxy.claude-code", "codex": "setup.proxy.codex"}
 
 
 def set_up(screen: Screen, place: Place, also: Sequence[str], *, writes: bool, user_key: str = "") -> int:
     """Connect a client, after asking unless it `writes` anyway.
 
-    With the kind `proxy` the proxy takes the place of what is usual, and any name is a client: of one whose files are not
-    known, what to set is said. Raises InvalidRequest for a client or kind that is none, Misconfigured and Conflict for files
-    that are left alone.
+    With the kind `proxy` the proxy takes the place of hooks, and any name is a client: of one whose files are not known, what
+    to set is said. Raises InvalidRequest for a client or kind that is none, Misconfigured and Conflict for files that are left
+    alone.
     """
-    launch = _launch(place, user_key)
-    if "proxy" in also and "proxy" not in _kinds(place.client, launch):
-        return _told(screen, place.client, launch)
+    launch, proxied = _launch(place, user_key), "proxy" in also
+    if proxied and "proxy" not in _kinds(place.client, launch):
+        return tell_variables(screen, launch, place.client)
     client = _client(place.client)
     changes = client.changes(os.environ, _home(), launch)
     if missing := [kind for kind in also if kind not in changes]:
         raise InvalidRequest(say("setup.unsupported", client=client.name, kind=missing[0]))
-    usual = () if "proxy" in also else (client.usual,)
-    wanted = [kind for kind in changes if kind in usual or kind in also]
-    backups = _backups(client)
-    edits = plan([one for kind in wanted for one in changes[kind]], _all(client, place), backups.read())
-    code = _perform(screen, client, edits, backups, writes=writes, undoes=False, secret=user_key)
+    if proxied and "hooks" in also:
+        raise InvalidRequest(say("setup.either"))
+    wanted = [kind for kind in changes if kind in also or (kind == client.usual and not proxied)]
+    backups, made = _backups(client), [one for kind in wanted for one in changes[kind]]
+    edits = plan(made, _all(client, place), backups.read())
+    for file, theirs in displaced(made) if edits else ():
+        screen.line(say("setup.displaced", value=masked(theirs), file=file))
+    if "hooks" in wanted and stand_in(changes.get("proxy", ())):
+        screen.line(say("setup.twice", client=client.name))
+    code = _perform(screen, client, edits, backups, writes=writes, undoes=False)
     if code == 0:
-        for advice in client.advice if edits and "proxy" not in also else ():
-            screen.line(say(f"setup.advice.{advice}"))
-        if "proxy" in also:
-            screen.line(say(_PROXIED[client.name]))
-            _look_through(screen, launch, client.name)
         if edits:
+            for advice in client.proxy_advice if proxied else client.advice:
+                screen.line(say(f"setup.advice.{advice}"))
             screen.line(say("setup.undo_hint", client=client.name))
-        if "proxy" not in also and not _answers(place.url):
+        if proxied:
+            look_through(screen, launch, client.name)
+        elif not _answers(place.url):
             screen.line(say("setup.no_server", url=place.url))
     return code
 
@@ -81,16 +82,13 @@ def _perform(
     *,
     writes: bool,
     undoes: bool,
-    secret: str = "",
 ) -> int:
     answer = {"client": client.name, "files": [str(edit.path) for edit in edits]}
     if not edits:
         screen.line(say("setup.nothing", client=client.name))
         screen.json({**answer, "diff": "", "written": False})
         return 0
-    difference = "".join(unified(edit) for edit in edits)
-    if secret:
-        difference = difference.replace(secret, f"{secret[:7]}…")
+    difference = masked("".join(unified(edit) for edit in edits))
     for line in difference.removesuffix("\n").split("\n"):
         screen.line(line)
     may_write = writes or _agreed(screen)
@@ -127,40 +125,6 @@ def _all(client: Client, place: Place) -> list[Change]:
 
 def _kinds(name: str, launch: Launch) -> Collection[str]:
     return CLIENTS[name].changes(os.environ, _home(), launch) if name in CLIENTS else ()
-
-
-def _told(screen: Screen, name: str, launch: Launch) -> int:
-    """Say what to set in a client whose configuration is not written here, and look whether that leads anywhere."""
-    base = f"{launch.proxied(name)}/v1"
-    screen.line(say("setup.proxy.variables", client=name, url=base))
-    if launch.user_key:
-        screen.line(say("setup.proxy.header", header=f"{KEY_HEADER}: {launch.user_key[:7]}…"))
-    screen.json({"client": name, "base_url": base, "written": False})
-    _look_through(screen, launch, name)
-    return 0
-
-
-def _look_through(screen: Screen, launch: Launch, agent: str) -> None:
-    """Say whether the proxy is there, and what the provider behind it answers to a question that costs nothing."""
-    base = launch.proxied(agent)
-    if _status(base, launch) != HTTPStatus.OK:
-        screen.line(say("setup.proxy.none", url=base))
-        return
-    status = _status(f"{base}/v1/models", launch)
-    if status == HTTPStatus.UNAUTHORIZED:
-        screen.line(say("setup.proxy.own_credential"))
-    elif status is None or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        screen.line(say("setup.proxy.no_provider", status=status or 0))
-    else:
-        screen.line(say("setup.proxy.reached", status=status))
-
-
-def _status(url: str, launch: Launch) -> int | None:
-    headers = {KEY_HEADER: launch.user_key} if launch.user_key else {}
-    try:
-        return httpx.get(url, headers=headers, timeout=_DRY_SECONDS).status_code
-    except httpx.HTTPError:
-        return None
 
 
 def _launch(place: Place, user_key: str = "") -> Launch:

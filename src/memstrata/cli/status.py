@@ -70,9 +70,8 @@ def _show(
     show_pipeline(screen, pipeline)
     screen.line()
     for name, part in parts.items():
-        state = say(f"status.state.{part['state']}")
-        reason = part.get("reason")
-        screen.item(name, f"{state} · {reason}" if reason else state, indent=2, width=14)
+        said = [say(f"status.state.{part['state']}"), part.get("reason", ""), _proxied(part) if name == "proxy" else ""]
+        screen.item(name, " · ".join(one for one in said if one), indent=2, width=14)
 
 
 def show_pipeline(screen: Screen, pipeline: PipelineStatus) -> None:
@@ -87,6 +86,22 @@ def show_pipeline(screen: Screen, pipeline: PipelineStatus) -> None:
 def _parts(connection: Connection, health: Health) -> Mapping[str, Mapping[str, Any]]:
     hidden = frozenset[str]() if connection.url else _OFF_IN_PROCESS
     return {name: part for name, part in health.components.items() if name not in hidden}
+
+
+def _proxied(part: Mapping[str, Any]) -> str:
+    """Return what went through the proxy since it started; nothing where the server does not tell numbers."""
+    counts = part.get("details")
+    if not counts:
+        return ""
+    return say(
+        "status.proxy",
+        requests=counts.get("requests", 0),
+        without=counts.get("without_memory", 0),
+        recalled=counts.get("recalled", 0),
+        waiting=counts.get("turns_waiting_ready", 0),
+        parked=counts.get("turns_waiting_parked", 0),
+        share=counts.get("cache_read_ratio", 0.0),
+    )
 
 
 def _waits(layer: LayerStatus) -> str:

@@ -23,7 +23,7 @@ from memstrata.proxy.clients.table import client_named
 from memstrata.proxy.credentials import Credentials, Header, credentials_of, without_keys
 from memstrata.proxy.exchange import Incoming, Prepared, Rewriter
 from memstrata.proxy.forwarding import Forwarding, Outgoing
-from memstrata.proxy.headers import upstream_headers
+from memstrata.proxy.headers import BYPASS_HEADER, REFUSED_HEADER, upstream_headers
 from memstrata.proxy.limits import Limits
 from memstrata.proxy.routes import Route, route_of
 from memstrata.proxy.targets import Targets, url_at
@@ -133,7 +133,8 @@ class ProxyApp:
         except _Refused as refused:
             self.counts[f"refused {refused.status}"] += 1
             body = WIRES[route.wire].error(refused.status, "", str(refused))
-            await respond(send, refused.status, body, _JSON, refused.headers)
+            named = _named(REFUSED_HEADER, str(refused))
+            await respond(send, refused.status, body, _JSON, (*refused.headers, *named))
         except Exception:
             # The edge: a client that has nothing yet gets an answer of its protocol, one that has a part sees it end.
             self.counts["failed"] += 1
@@ -156,7 +157,7 @@ class ProxyApp:
         prepared = Prepared(body, route.endpoint)
         if route.endpoint in ("generate", "count"):
             prepared = await self._prepared(arrived, instance, user, body)
-        extra = _bypass(prepared.bypass)
+        extra = _named(BYPASS_HEADER, prepared.bypass)
         if prepared.answer is not None:
             self.counts["answered here"] += 1
             await respond(send, 200, prepared.answer.body, prepared.answer.content_type, extra)
@@ -313,10 +314,10 @@ def _arrived(scope: Scope, route: Route, gateway_key: str) -> _Arrived:
     return _Arrived(route, scope["method"], scope["query_string"], headers, credentials)
 
 
-def _bypass(reason: str) -> tuple[Header, ...]:
-    """Return the header that says why a request has no memory, in characters that a header may have."""
+def _named(header: str, reason: str) -> tuple[Header, ...]:
+    """Return the header that gives a reason, in characters that a header may have; none without one."""
     plain = "".join(one if " " <= one <= "~" else "?" for one in reason)[:_MOST_REASON]
-    return ((b"x-memstrata-bypass", plain.encode()),) if plain else ()
+    return ((header.encode(), plain.encode()),) if plain else ()
 
 
 async def _whoami(scope: Scope, headers: list[Header], send: Send) -> None:

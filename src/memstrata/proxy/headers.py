@@ -12,7 +12,13 @@ from memstrata.proxy.credentials import Credentials, Header, holds_key
 from memstrata.proxy.targets import Target
 from memstrata.proxy.wire.request import WireName
 
-__all__ = ["READABLE", "answer_headers", "upstream_headers"]
+__all__ = ["BYPASS_HEADER", "READABLE", "REFUSED_HEADER", "answer_headers", "upstream_headers"]
+
+BYPASS_HEADER = "x-memstrata-bypass"
+"""Why a request went on without memory."""
+
+REFUSED_HEADER = "x-memstrata-refused"
+"""Why a request ended here; the provider's own refusals have no such header."""
 
 _HOP = frozenset(
     {

@@ -7,10 +7,23 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import quote
 
-__all__ = ["Change", "Launch", "is_hook_command"]
+__all__ = ["Change", "Launch", "Seat", "is_hook_command"]
 
 _OURS = re.compile(r"""memstrata(?:\.cli|\.exe)?["']?\s+hook\s+(?:claude-code|codex)(?:\s|$)""")
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A place that holds one value, ours or somebody else's.
+
+    `theirs` reads what stands there of somebody else's, empty for nothing; `give_back` puts such a value there. Both raise
+    ValueError as a `Change` does.
+    """
+
+    theirs: Callable[[str], str]
+    give_back: Callable[[str, str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +31,14 @@ class Change:
     """Two pure functions over the text of a file: `put` our part in, `take` it out again.
 
     Each returns the text itself where nothing is to do, and raises ValueError where the text is not what it must be.
-    `empty` is what a file that does not exist is taken for.
+    `empty` is what a file that does not exist is taken for. `seat` is where ours takes the place of another value.
     """
 
     path: Path
     put: Callable[[str], str]
     take: Callable[[str], str]
     empty: str = ""
+    seat: Seat | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +56,7 @@ class Launch:
 
     def proxied(self, agent: str) -> str:
         """Return the base URL at which the proxy speaks to an agent."""
-        return f"{self.url.rstrip('/')}/{agent}/{self.instance}"
+        return f"{self.url.rstrip('/')}/{agent}/{quote(self.instance, safe='')}"
 
     def line(self, *words: str) -> str:
         """Return a command for a shell."""

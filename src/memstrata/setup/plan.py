@@ -6,12 +6,13 @@ import difflib
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from memstrata.errors import Misconfigured
-from memstrata.setup.change import Change
+from memstrata.setup.change import Change, Seat
 
-__all__ = ["Backup", "Edit", "digest_of", "plan", "plan_undo", "unified"]
+__all__ = ["Backup", "Edit", "digest_of", "displaced", "plan", "plan_undo", "stand_in", "unified"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ def plan(changes: Sequence[Change], all_changes: Sequence[Change], backups: Mapp
         before, empty = _read(path), _empty(changes, path)
         text = _text(path, before, empty)
         after = _through(path, text, [change.put for change in changes if change.path == path])
-        if before is not None and after == text:
+        if after == text:
             continue
         backup = backups.get(path)
         if backup is not None and backup.left == digest_of(before):
@@ -51,7 +52,7 @@ def plan(changes: Sequence[Change], all_changes: Sequence[Change], backups: Mapp
         elif before is None:
             original = None
         else:
-            original = _through(path, text, [one.take for one in all_changes if one.path == path]).encode()
+            original = _undone(path, text, all_changes, backup).encode()
         edits.append(Edit(path, before, after.encode(), original))
     return tuple(edits)
 
@@ -70,12 +71,29 @@ def plan_undo(all_changes: Sequence[Change], backups: Mapping[Path, Backup]) -> 
             after = backup.original
         else:
             text, empty = _text(path, before, ""), _empty(all_changes, path)
-            taken = _through(path, text, [one.take for one in all_changes if one.path == path])
+            taken = _undone(path, text, all_changes, backup)
             was_made = backup is not None and backup.original is None
             after = None if was_made and taken.strip() == empty.strip() else taken.encode()
         if after != before:
             edits.append(Edit(path, before, after, after))
     return tuple(edits)
+
+
+def displaced(changes: Sequence[Change]) -> tuple[tuple[Path, str], ...]:
+    """Return what of somebody else's the changes would take the place of, each with its file. Raises as `plan`."""
+    found = []
+    for change in changes:
+        text = _text(change.path, _read(change.path), change.empty)
+        theirs = "" if change.seat is None else _through(change.path, text, [change.seat.theirs])
+        if theirs:
+            found.append((change.path, theirs))
+    return tuple(found)
+
+
+def stand_in(changes: Sequence[Change]) -> bool:
+    """Return whether any of the changes has been made already. Raises as `plan`."""
+    texts = ((one, _text(one.path, _read(one.path), one.empty)) for one in changes)
+    return any(_through(one.path, text, [one.take]) != text for one, text in texts)
 
 
 def unified(edit: Edit) -> str:
@@ -93,6 +111,23 @@ def unified(edit: Edit) -> str:
 def digest_of(content: bytes | None) -> str:
     """Return the SHA-256 of a file's content, empty of a file that is not there."""
     return "" if content is None else hashlib.sha256(content).hexdigest()
+
+
+def _undone(path: Path, text: str, all_changes: Sequence[Change], backup: Backup | None) -> str:
+    """Return a text without our parts; what they had taken the place of stands there again, unless something else does."""
+    changes = [change for change in all_changes if change.path == path]
+    taken = _through(path, text, [change.take for change in changes])
+    if backup is None or backup.original is None:
+        return taken
+    for change in changes:
+        was = _text(path, backup.original, change.empty)
+        taken = _through(path, taken, [partial(_given_back, change.seat, was)])
+    return taken
+
+
+def _given_back(seat: Seat | None, was: str, text: str) -> str:
+    theirs = "" if seat is None else seat.theirs(was)
+    return text if seat is None or not theirs or seat.theirs(text) else seat.give_back(text, theirs)
 
 
 def _paths(changes: Iterable[Change]) -> list[Path]:

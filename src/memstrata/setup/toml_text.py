@@ -1,7 +1,7 @@
-"""One table of a TOML text put in, replaced or taken out, every other byte kept. Pure: text in, text out.
+"""One table of a TOML text, or one string above all tables, put in, replaced or taken out. Pure: text in, text out.
 
-A table is found by its header line. A line in a long string may look like one, and a table may be written in other ways
-than with a header, so the result is read again: it must say what was asked for, and of all else what it said before.
+Every other byte is kept. What is changed is found by its line. A line in a long string may look like it, and the same may be
+written in other ways, so the result is read again: it must say what was asked for, and of all else what it said before.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["with_table", "without_table"]
+__all__ = ["root_value", "with_root_value", "with_table", "without_root_value", "without_table"]
 
 _HEADER = re.compile(r"^[ \t]*\[.*$", re.MULTILINE)
 
 
-def with_table(text: str, path: Sequence[str], values: Mapping[str, str | Sequence[str]]) -> str:
-    """Return the text with a table of strings and lists of strings at a path of bare names.
+def with_table(text: str, path: Sequence[str], values: Mapping[str, str | bool | Sequence[str]]) -> str:
+    """Return the text with a table of strings, truths and lists of strings at a path of bare names.
 
     Raises ValueError where the text is no TOML, or has the table in another form than under its own header.
     """
     if _at(_read(text), path) == {
-        name: value if isinstance(value, str) else list(value) for name, value in values.items()
+        name: value if isinstance(value, str | bool) else list(value) for name, value in values.items()
     }:
         return text
     rest = without_table(text, path)
@@ -59,6 +59,54 @@ def without_table(text: str, path: Sequence[str]) -> str:
     if _at(_read(kept), path) is not None:
         raise ValueError(f"{'.'.join(path)} is not a table under its own header; change it by hand")
     return kept
+
+
+def root_value(text: str, name: str) -> str:
+    """Return the string under a bare name above all tables, empty for none. Raises ValueError where the text is no TOML."""
+    value = _read(text).get(name)
+    return value if isinstance(value, str) else ""
+
+
+def with_root_value(text: str, name: str, value: str) -> str:
+    """Return the text with a string under a bare name above all tables. Raises ValueError as `with_table`."""
+    before = _read(text)
+    if before.get(name) == value:
+        return text
+    written = f"{name} = {json.dumps(value, ensure_ascii=False)}"
+    if name in before:
+        return _with_line(
+            text, name, lambda line: _assignment(name).sub(lambda _: written, line, 1), before | {name: value}
+        )
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    return f"{mark}{written}{line_end}{text.removeprefix(mark)}"
+
+
+def without_root_value(text: str, name: str) -> str:
+    """Return the text without a bare name above all tables. Raises ValueError as `with_table`."""
+    before = _read(text)
+    if name not in before:
+        return text
+    return _with_line(text, name, lambda _: "", {key: value for key, value in before.items() if key != name})
+
+
+def _with_line(text: str, name: str, change: Callable[[str], str], wanted: dict[str, Any]) -> str:
+    """Return the text with the one line changed that makes it say what is wanted."""
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    lines = text.removeprefix(mark).splitlines(keepends=True)
+    for number, line in enumerate(lines):
+        if _assignment(name).match(line):
+            changed = mark + "".join([*lines[:number], change(line), *lines[number + 1 :]])
+            try:
+                if _read(changed) == wanted:
+                    return changed
+            except ValueError:
+                continue  # a line of a longer string, which only looks like it
+    raise ValueError(f"{name} is not on a line of its own; change it by hand")
+
+
+def _assignment(name: str) -> re.Pattern[str]:
+    return re.compile(rf"""[ \t]*{re.escape(name)}[ \t]*=[ \t]*(?:"[^"\n]*"|'[^'\n]*')""")
 
 
 def _says(text: str, rest: dict[str, Any], path: Sequence[str]) -> bool:

@@ -76,5 +76,7 @@ def test_one_of_a_thing_is_counted_as_one() -> None:
 
 def test_every_outcome_of_a_hook_and_every_advice_of_a_client_can_be_said() -> None:
     wanted = {f"hooks.outcome.{outcome}" for outcome in OUTCOMES}
-    wanted |= {f"setup.advice.{advice}" for client in CLIENTS.values() for advice in client.advice}
+    wanted |= {
+        f"setup.advice.{advice}" for client in CLIENTS.values() for advice in (*client.advice, *client.proxy_advice)
+    }
     assert wanted == {name for name in PHRASES if name.startswith(("hooks.outcome.", "setup.advice."))}

@@ -1,4 +1,4 @@
-"""One table of a TOML text, and every byte beside it."""
+"""One table of a TOML text or one string above all tables, and every byte beside it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from memstrata.setup.toml_text import with_table, without_table
+from memstrata.setup.toml_text import root_value, with_root_value, with_table, without_root_value, without_table
 
 PATH = ("mcp_servers", "memstrata")
 OURS = {"command": "/opt/记忆/memstrata", "args": ["mcp", "--url", 'http://x/"q"\\']}
@@ -62,3 +62,28 @@ def test_a_line_in_a_long_string_that_looks_like_our_header_is_never_cut() -> No
 def test_what_is_no_toml_is_refused() -> None:
     with pytest.raises(ValueError, match="no TOML"):
         with_table("a = \n", PATH, OURS)
+
+
+def test_a_string_above_all_tables_is_put_first_and_taken_out_again() -> None:
+    for text in (THEIRS, "", "\ufeff" + THEIRS, THEIRS.replace("\n", "\r\n"), "[a]\nname = 'x'\n"):
+        changed = with_root_value(text, "name", "memstrata")
+        assert root_value(changed, "name") == "memstrata"
+        assert with_root_value(changed, "name", "memstrata") == changed
+        assert without_root_value(changed, "name") == text
+    assert root_value("[a]\nname = 'x'\n", "name") == ""
+
+
+def test_a_string_that_stands_there_changes_in_its_place_and_keeps_its_comment() -> None:
+    text = "# top\n  name = 'theirs' # why\nother = 1\n\n[a]\nname = \"x\"\n"
+    changed = with_root_value(text, "name", 'o"urs')
+    assert changed == '# top\nname = "o\\"urs" # why\nother = 1\n\n[a]\nname = "x"\n'
+    assert without_root_value(changed, "name") == '# top\nother = 1\n\n[a]\nname = "x"\n'
+
+
+def test_a_line_in_a_long_string_is_not_taken_for_it_and_other_forms_are_left_to_their_owner() -> None:
+    text = 'note = """\nname = "no"\n"""\nname = "yes"\n'
+    assert with_root_value(text, "name", "ours") == 'note = """\nname = "no"\n"""\nname = "ours"\n'
+    with pytest.raises(ValueError, match="by hand"):
+        with_root_value('"name" = "x"\n', "name", "ours")
+    with pytest.raises(ValueError, match="by hand"):
+        without_root_value('name = """\nx"""\n', "name")

@@ -13,7 +13,7 @@ from memstrata.setup.clients.client import Client, Kind
 from memstrata.setup.hook_entries import put_hooks, take_hooks
 from memstrata.setup.json_text import EMPTY
 from memstrata.setup.mcp_entries import put_server, take_server
-from memstrata.setup.proxy_entries import put_environment, take_environment
+from memstrata.setup.proxy_entries import BASE_URL_SEAT, put_environment, take_environment
 
 __all__ = ["CLAUDE_CODE"]
 
@@ -31,10 +31,11 @@ def _changes(environ: Mapping[str, str], home: Path, launch: Launch) -> Mapping[
                 lambda text: put_environment(take_hooks(text), launch.proxied("claude-code"), launch.user_key),
                 take_environment,
                 EMPTY,
+                BASE_URL_SEAT,
             ),
         ),
         "mcp": (Change(servers, lambda text: put_server(text, launch, names_type=True), take_server, EMPTY),),
     }
 
 
-CLAUDE_CODE = Client("claude-code", "hooks", _changes, ("restart",))
+CLAUDE_CODE = Client("claude-code", "hooks", _changes, ("restart",), ("proxied", "restart", "tool_search"))

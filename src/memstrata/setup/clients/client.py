@@ -19,10 +19,12 @@ Changes: TypeAlias = Callable[[Mapping[str, str], Path, Launch], Mapping[Kind, t
 class Client:
     """`changes` are made of the environment, the home folder and the command. `usual` is what is set up unasked.
 
-    `advice` names what the user must still do; the command line has the sentences.
+    `advice` names what the user must still do, `proxy_advice` the same where it was set up to speak to the proxy; the command
+    line has the sentences.
     """
 
     name: str
     usual: Kind
     changes: Changes
     advice: tuple[str, ...] = ()
+    proxy_advice: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ from memstrata.setup.clients.client import Client, Kind
 from memstrata.setup.hook_entries import put_hooks, take_hooks
 from memstrata.setup.json_text import EMPTY
 from memstrata.setup.mcp_entries import SERVER_NAME
-from memstrata.setup.proxy_entries import put_codex, take_codex
+from memstrata.setup.proxy_entries import PROVIDER_SEAT, put_codex, take_codex
 from memstrata.setup.toml_text import with_table, without_table
 
 __all__ = ["CODEX"]
@@ -32,7 +32,12 @@ def _changes(environ: Mapping[str, str], home: Path, launch: Launch) -> Mapping[
         # With both, memory would be recalled twice: the proxy takes the hooks' place.
         "proxy": (
             Change(folder / "hooks.json", take_hooks, lambda text: text, EMPTY),
-            Change(config, lambda text: put_codex(text, launch.proxied("codex") + "/v1", launch.user_key), take_codex),
+            Change(
+                config,
+                lambda text: put_codex(text, launch.proxied("codex") + "/v1", launch.user_key),
+                take_codex,
+                seat=PROVIDER_SEAT,
+            ),
         ),
         "hooks": (Change(folder / "hooks.json", lambda text: put_hooks(text, "codex", launch), take_hooks, EMPTY),),
         "mcp": (
@@ -45,4 +50,4 @@ def _changes(environ: Mapping[str, str], home: Path, launch: Launch) -> Mapping[
     }
 
 
-CODEX = Client("codex", "hooks", _changes, ("trust", "restart"))
+CODEX = Client("codex", "hooks", _changes, ("trust", "restart"), ("proxied", "restart", "login"))

@@ -155,9 +155,11 @@ async def test_a_body_past_the_limit_is_refused_and_goes_nowhere(
     async with serve(max_body_bytes=1_000) as proxy:
         async with http.post(proxy.url + MESSAGES, data=b" " * 1_001) as answer:
             assert answer.status == 413
+            assert answer.headers["x-memstrata-refused"] == "the body is longer than 1000 bytes"
             assert (await answer.json())["error"]["type"] == "request_too_large"
         async with http.post(proxy.url + MESSAGES, data=b" " * 1_000) as answer:
             assert answer.status == 200
+            assert "x-memstrata-refused" not in answer.headers
     assert [len(one.body) for one in upstream.requests] == [1_000]
 
 

@@ -265,6 +265,11 @@ class ProxySettings:
     recall_characters: int = _option(1_200, "longest text of all memories in one question", minimum=100)
     snapshot_tokens: int = _option(4_000, "most tokens of persona, scenes and guide in a system prompt", minimum=200)
     memory_write: bool = _option(True, "keep what was asked and answered")
+    turn_idle_seconds: float = _option(
+        3_600.0,
+        "silence after which a question is kept with what there is of its answer; a long tool step must fit in",
+        minimum=60,
+    )
     forms: bool = _option(True, "ask in the client whose memory a new session has, where there is a choice")
     session_days: int = _option(30, "days that an unused session keeps its binding and its ledger", minimum=1)
     connect_timeout_seconds: float = _option(10.0, "longest wait for a provider's connection; 0: no limit", minimum=0)

@@ -71,7 +71,7 @@ class ProxyService:
         bridge_url = (settings.public_url or at.url).rstrip("/") + PREFIX.rstrip("/")
         secret = signing_key(at.folder)
         self._usage = UsageBook(store, clock)
-        self._outbox = Outbox(store, clock, delivering(core))
+        self._outbox = Outbox(store, clock, delivering(core), idle_seconds=settings.turn_idle_seconds)
         self._keeping = Keeping(store, clock, days=settings.session_days)
         self._replay = Replay(store, clock, recalled)
         binding = BindingRules(

@@ -1,9 +1,9 @@
 """Which answer belongs to a question: however many requests a turn takes, it is written once, with its final answer.
 
 A step that ends with tools for the client to run, or before its end, is no answer yet; its text is kept for a turn that
-never ends otherwise. The next question, or ten idle minutes, end a turn with what there is. A turn of which the provider
-accepted no request leaves nothing behind then. A refusal itself changes nothing: the next try of the question may be under
-way already, and its answer needs the turn. Source: `reference/proxy.md` §8.6.
+never ends otherwise. The next question, or a long silence (`proxy.turn_idle_seconds`), end a turn with what there is. A turn
+of which the provider accepted no request leaves nothing behind then. A refusal itself changes nothing: the next try of the
+question may be under way already, and its answer needs the turn. Source: `reference/proxy.md` §8.6.
 """
 
 from __future__ import annotations

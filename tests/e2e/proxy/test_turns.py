@@ -177,6 +177,21 @@ async def test_tokens_are_counted_of_what_is_sent_and_counting_keeps_nothing(wor
     assert await world.said(talk.session) == [("user", QUESTION), ("assistant", "hello")]
 
 
+async def test_a_tool_step_of_half_an_hour_is_part_of_its_turn(world: World) -> None:
+    talk = Talk(SHAPES["claude-code"])
+    talk.ask(QUESTION)
+    async with world.proxies() as proxies:
+        world.upstream.script(step(0), Says("Friday."))
+        await talk.send(proxies)
+        world.clock.advance(1_800)
+        await world.settled(proxies)
+        talk.run_tools()
+        await talk.send(proxies)
+        await world.settled(proxies)
+
+    assert await world.said(talk.session) == [("user", QUESTION), ("assistant", "Friday.")]
+
+
 async def test_a_client_that_leaves_in_the_middle_leaves_its_question_and_what_came(world: World) -> None:
     talk = Talk(SHAPES["claude-code"])
     talk.ask(QUESTION)

@@ -183,8 +183,10 @@ async def test_a_tool_step_of_half_an_hour_is_part_of_its_turn(world: World) -> 
     async with world.proxies() as proxies:
         world.upstream.script(step(0), Says("Friday."))
         await talk.send(proxies)
-        world.clock.advance(1_800)
         await world.settled(proxies)
+        world.clock.advance(1_800)
+        for _ in range(100):  # the outbox looks for turns that are over
+            await asyncio.sleep(0.001)
         talk.run_tools()
         await talk.send(proxies)
         await world.settled(proxies)

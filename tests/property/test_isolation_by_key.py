@@ -28,6 +28,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from memstrata.memory import Memory
 from memstrata.server import create_app
+from memstrata.server.mcp_endpoint import MCP_PATH
 from memstrata.server.policy import POLICY
 from memstrata.server.routes import META_ROUTES, ROUTES
 from memstrata.settings import PipelineSettings, ServerSettings, Settings
@@ -226,8 +227,14 @@ class World:
         if (path in UNDONE and other is party) or (path in SHARING and other is not party):
             return
         body = self._body(path, party, other, choices)
-        headers = {}
-        if other is not party and choices.random() < 0.3:
+        headers: dict[str, str] = {}
+        if path == MCP_PATH:
+            tool = choices.choice(("memory_search", "conversation_search", "recall"))
+            params = {"name": tool, "arguments": {"query": "green tea"}}
+            body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+            headers = {f"x-tdai-{one}-id": other.last(kind) for one, kind in FORGED}
+            headers["accept"] = "application/json, text/event-stream"
+        elif other is not party and choices.random() < 0.3:
             body = {name: value for name, value in body.items() if name not in ("team_id", "agent_id", "user_id")}
             headers = {f"x-tdai-{one}-id": choices.choice([other, party]).last(kind) for one, kind in FORGED}
         await self.send(party, path, body, headers, beside=choices.random() < 0.5)

@@ -210,13 +210,13 @@ async def test_parts_go_by_message_by_session_and_by_time(
     open_memory: Open, scope: Scope, part: dict[str, Any], left: set[str]
 ) -> None:
     texts = {"a": "I row at dawn", "b": "Lin lives in Lisbon", "c": "green tea, please", "d": "my cat is called Mo"}
+    # What another user says is not the same: the agent's scene would say it twice, and be refused.
+    others = {"a": "we ski in March", "b": "Max works in Riga", "c": "black coffee at nine", "d": "his dog is old"}
     said = {"a": ("s1", 10), "b": ("s1", 20), "c": ("s2", 30), "d": ("s2", 40)}
     async with open_memory() as memory:
         for name, (session, at) in said.items():
-            await memory.add(scope, session, [MessageInput("user", texts[name], said_at=at, message_id=name)])
-            await memory.add(
-                replace(scope, user="max"), session, [MessageInput("user", texts[name], said_at=at, message_id=name)]
-            )
+            for who, words in ((scope, texts), (replace(scope, user="max"), others)):
+                await memory.add(who, session, [MessageInput("user", words[name], said_at=at, message_id=name)])
         await memory.flush(scope)
 
         receipt = await memory.forget(Forgetting("default", *_owner(scope), **part))

@@ -1,7 +1,8 @@
 """Every setting, in one typed table: name, environment variable, default, limits, help.
 
 Precedence: flag > environment > `memstrata.toml` > default. What cannot be read stops the start with file, line and
-key, because a mistyped name that is silently ignored is how an instance ends up open, expensive or empty.
+key, because a mistyped name that is silently ignored is how an instance ends up open, expensive or empty. Long for a module,
+because the table is one: names, limits and help of a setting stand in one place, and nowhere else.
 """
 
 from __future__ import annotations

@@ -259,6 +259,8 @@ class MemoryStep:
     async def _command(self, read: _Read, command: Command, outcome: Bound | Unbound) -> Prepared:
         self.commands += 1
         incoming, request = read.incoming, read.request
+        if command.name == "status":
+            await self._usage.flush()  # what the last second cost is asked for too
         language = main_language([first_spoken(request, incoming.client)])
         situation = Situation(
             caller=read.caller,

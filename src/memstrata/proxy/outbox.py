@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TypeAlias
 
 from memstrata.clock import Clock, Instant, milliseconds
 from memstrata.errors import MemstrataError
 from memstrata.records import ComponentHealth
 from memstrata.records.proxy import Turn
-from memstrata.store.protocol import Store
+from memstrata.store.protocol import Repositories, Store
 
 __all__ = ["Deliver", "Outbox", "Refused", "wait_seconds"]
 
@@ -116,8 +117,7 @@ class Outbox:
 
     async def _send_due(self, *, to_the_end: bool) -> None:
         while to_the_end or not self._stopped:
-            now = self._clock.now()
-            turns = await self._store.read(lambda r, now=now: r.proxy.turns.due(now, _AT_ONCE))  # type: ignore[misc]
+            turns = await self._store.read(partial(_due, self._clock.now()))
             if not turns:
                 return
             done = await asyncio.gather(*(self._send(turn) for turn in turns), return_exceptions=True)
@@ -147,3 +147,7 @@ class Outbox:
             await self._store.write(lambda r: r.proxy.turns.deliver(turn.session, turn.turn_id))
             self.delivered += 1
             self._failure = ""
+
+
+def _due(now: Instant, r: Repositories) -> tuple[Turn, ...]:
+    return r.proxy.turns.due(now, _AT_ONCE)

@@ -34,12 +34,14 @@ async def test_help_and_what_is_no_command_are_answered_in_the_users_language(pr
     assert (await proxy.send(request("what does mem:help do?"))).answer is None
 
 
-async def test_status_says_whose_memory_this_is(proxy: Any) -> None:
-    await proxy.send(request("hello"))
+async def test_status_says_whose_memory_this_is(proxy: Any, said: Callable[..., Reply]) -> None:
+    first = await proxy.send(request("hello"))
+    await first.watch.finished(200, said("hi"))
     status = await told(proxy, "hello", "hi", "mem:status")
 
     assert "Team home, agent helper, task none. Session s1." in status
     assert "Memory is on." in status
+    assert "Today: 1 requests, 14 tokens read, 3 of them from the cache, 5 written." in status
     assert "Persona and scenes are as of" in status
 
 
